@@ -1,0 +1,3 @@
+"""A terminal app for working with a coding agent."""
+
+__version__ = "0.1.0"
