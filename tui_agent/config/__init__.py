@@ -1,0 +1,1 @@
+"""Configuration: sections, precedence, trust and paths."""

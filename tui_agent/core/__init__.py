@@ -1,0 +1,1 @@
+"""The vocabulary every layer speaks: messages, events, commands, tool types and errors."""

@@ -1,0 +1,1 @@
+"""The loop: state folded from events, one decision function, one place that acts."""

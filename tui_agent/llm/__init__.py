@@ -1,0 +1,1 @@
+"""Language models behind one seam: litellm, the scripted demo, the catalogue."""

@@ -1,0 +1,1 @@
+"""Who may do what: permission rules and post-edit hooks."""

@@ -1,0 +1,1 @@
+"""Readers of the event stream: human trace, export, the JSON result."""
