@@ -5,7 +5,6 @@ that tests start are watched at no cost to their start.
 """
 
 import sys
-from typing import Any
 
 LOCAL = frozenset({"127.0.0.1", "::1", "localhost", "", None})
 NAME_LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
@@ -19,7 +18,7 @@ class OutsideError(RuntimeError):
     """A test tried to reach an address that is not this machine's."""
 
 
-def stay_inside(event: str, arguments: tuple[Any, ...]) -> None:
+def stay_inside(event: str, arguments: tuple[object, ...]) -> None:
     """Refuse name look-ups and connections but to the loopback addresses; Unix sockets pass."""
     if event in SENDING:
         address = arguments[1]
