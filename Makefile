@@ -4,13 +4,14 @@
 VENV ?= .venv
 ARGS ?=
 JOBS ?= 2
+PYTHON ?= python3.14 python3.13 python3.12 python3.11 python3 python
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 COMPILE := PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
 	env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL \
 	$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
-	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host 
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -86,7 +87,7 @@ $(VENV)/.python:
 	@good='import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))'; \
 	old='import sys; sys.exit(sys.version_info < (3, 11))'; \
 	found=; bare=; \
-	for python in $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3 python); do \
+	for python in $(PYTHON); do \
 		if "$$python" -c "$$good" >/dev/null 2>&1; then found=$$python; break; fi; \
 		if [ -z "$$bare" ] && "$$python" -c "$$old" >/dev/null 2>&1; then bare=$$python; fi; \
 	done; \
@@ -97,7 +98,7 @@ $(VENV)/.python:
 		exit 1; \
 	fi; \
 	if [ -z "$$found" ]; then \
-		echo "tui-agent needs Python 3.11 or newer, and none was found (looked for $(or $(PYTHON),python3.14 to python3.11, python3, python))." >&2; \
+		echo "tui-agent needs Python 3.11 or newer, and none was found (looked for $(PYTHON))." >&2; \
 		echo "Install one, or name it: make run PYTHON=/path/to/python" >&2; \
 		exit 1; \
 	fi; \
