@@ -1,0 +1,1 @@
+"""Blocks to lines: what a block says, independent of width (``lines``), and how it fits a width (``layout``)."""

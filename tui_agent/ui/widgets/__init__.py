@@ -1,0 +1,1 @@
+"""Widgets: they receive view data, draw it and post messages."""
