@@ -279,7 +279,7 @@ UNWANTED = {
     "an address of a package index": r"\bpy" r"pi\.org|python" r"hosted\.org|registry\.npm" r"js|crates" r"\.io",
     "a path of somebody's machine": r"/wo" r"rk/|/ro" r"ot/|/(ho" r"me|Us" r"ers)/(?!(me|you|user)\b)\w+/",
     "a run's temporary folder": r"/tmp/pyt" r"est-of-",
-    "a rule without its reason": r"\brow \d+ of" r" the\b",
+    "a source that no reader has": r"\brow \d+ of" r" the\b|\bmission row" r"s? \d|\bseed [A-Z]" r"\b",
     "a signature": r"(?i)co-auth" r"ored-by|generated (by|with) (an? )?(ai|llm|claude|gpt|copilot)\b",
 }  # fmt: skip
 
