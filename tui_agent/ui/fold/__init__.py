@@ -1,0 +1,1 @@
+"""The parts of the second fold: what each group of events means for the screen."""
