@@ -44,17 +44,16 @@ class Registry:
         wanted = self._tools if names is None else set(names)
         return tuple((tool.name, tool.description, tool.schema) for tool in self if tool.name in wanted)
 
-    def nearest(self, name: str) -> list[str]:
-        """Names that an unknown one may have meant."""
-        return nearest(name, self._tools)
+    def nearest(self, name: str) -> str:
+        """What an unknown name may have meant: ``grep or search_code``, empty if nothing is near."""
+        return " or ".join(nearest(name, self._tools))
 
     def validate(self, name: str, arguments: dict[str, Any]) -> str | None:
         """What is wrong with a call, for the model to mend; None if it can be made."""
         tool = self._tools.get(name)
         if tool is None:
             near = self.nearest(name)
-            meant = f"; did you mean {' or '.join(near)}?" if near else ""
-            return f"there is no tool {name}{meant} Tools: {', '.join(self._tools)}"
+            return f"there is no tool {name}{f'; did you mean {near}?' if near else ''} (tools: {', '.join(self._tools)})"
         if isinstance(tool, Checked):
             return tool.check(arguments)
         required = cast("list[str]", tool.schema.get("required", []))
