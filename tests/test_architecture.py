@@ -315,3 +315,11 @@ def test_every_link_between_documents_leads_somewhere() -> None:
         if "://" not in target and not (path.parent / target).exists()
     ]
     assert dangling == []
+
+
+def test_the_map_names_what_is_there() -> None:
+    """Every path in docs/architecture.md exists, in the package or at the top."""
+    names = set(re.findall(r"`([\w/]+(?:/|\.(?:py|yaml|md)))`", document("architecture.md")))
+    known = [ROOT, PACKAGE, *(path for path in PACKAGE.iterdir() if path.is_dir())]
+    assert names
+    assert {name for name in names if not any((place / name).exists() for place in known)} == set()
