@@ -69,6 +69,13 @@ class ContextSection(Section):
     parallel_tools: bool = True
 
 
+class Queues(Section):
+    """How many waiting messages are delivered at a time."""
+
+    steering: Literal["all", "one"] = "all"
+    follow_up: Literal["all", "one"] = "one"
+
+
 class Permissions(Section):
     """Rules are ``tool`` or ``tool(pattern)``; deny wins over ask, ask over allow."""
 
@@ -131,6 +138,7 @@ class Config(Section):
     moa: tuple[str, ...] = ()
     limits: Limits = Limits()
     context: ContextSection = ContextSection()
+    queues: Queues = Queues()
     permissions: Permissions = Permissions()
     hooks: Hooks = Hooks()
     sessions: Sessions = Sessions()

@@ -1,11 +1,11 @@
 """The error tree. Inside the program only these are raised on purpose; foreign errors are turned into them at the door.
 
-    AgentError
-    ├── ConfigError     a file, flag or variable that a person must mend (exit 3)
-    ├── SessionError    a session that can't be found, read or locked
-    ├── ModelError      a failed model call, classified (``ErrorClass``)
-    ├── ToolError       a tool call that failed in an expected way; the text goes to the model
-    └── EngineGone      the engine process ended
+AgentError
+├── ConfigError     a file, flag or variable that a person must mend (exit 3)
+├── SessionError    a session that can't be found, read or locked
+├── ModelError      a failed model call, classified (``ErrorClass``)
+├── ToolError       a tool call that failed in an expected way; the text goes to the model
+└── EngineGone      the engine process ended
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """What went wrong with a model call, as data.
 
     ``text`` is one line for a person, ``hint`` says what to do (names the variable or the config line),
-    ``retry_after`` is the provider's own wait in seconds, ``detail`` is for the log only.
+    ``retry_after`` is the provider's own wait in seconds, ``detail`` is for the log only. ``step`` marks the step
+    timeout (a limit, not the provider's fault); ``refreshable`` says that looking up the key again may give a new one.
     """
 
     kind: ErrorClass
@@ -62,6 +63,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     hint: str = ""
     retry_after: float | None = None
     detail: str = ""
+    step: bool = False
+    refreshable: bool = False
 
     @property
     def transient(self) -> bool:

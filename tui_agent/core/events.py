@@ -43,6 +43,19 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 # ---- session and run
 
 
+class Ready(Event, tag="ready"):
+    """The engine is up (on the pipe only, never in a log). ``last_seq`` is the session's last logged event."""
+
+    session_id: str
+    path: str
+    model: str
+    last_seq: int = 0
+    window: int = 0
+    pid: int = 0
+    tools: tuple[str, ...] = ()
+    demo: bool = False
+
+
 class SessionStart(Event, tag="session_start"):
     """First line of every log."""
 
@@ -81,19 +94,40 @@ class RunLimits(msgspec.Struct, frozen=True):
     stall_timeout: float = 60.0
 
 
+class RunSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the run's decisions depend on beside its limits; in the log so that a replayed decision is the same."""
+
+    fallbacks: tuple[str, ...] = ()
+    self_eval: Literal["off", "basic", "full"] = "off"
+    extend_by: int = 10
+    summarize_after_steps: int = 8
+    keep_recent: int = 4
+    compact_at: float = 0.75
+    critical_at: float = 0.95
+    max_tool_result_tokens: int = 2000
+    steering: Literal["all", "one"] = "all"
+    follow_up: Literal["all", "one"] = "one"
+    interrupt_grace: float = 5.0
+    interactive: bool = True
+    """A person is there to be asked; False closes by itself."""
+    phased: bool = False
+    """A plan phase first, then (approved) the build phase: mode ``mixed``."""
+
+
 class AgentStart(Event, tag="agent_start"):
     """A run begins. ``system`` is the whole system prompt, byte-stable until the run ends or the model changes;
-    ``parts`` are its pieces as (name, tokens)."""
+    ``parts`` are its pieces as (name, tokens). ``prices`` are USD per input and output token, None = unknown."""
 
     run: str
     model: str
     limits: RunLimits
+    settings: RunSettings = RunSettings()
+    prices: tuple[float, float] | None = None
     window: int = 0
     system: str = ""
     parts: tuple[tuple[str, int], ...] = ()
     tools: tuple[str, ...] = ()
     tools_tokens: int = 0
-    interactive: bool = True
     continued: bool = False
     why: str = ""
     """Why this model (routing), empty when it was simply configured."""
@@ -369,7 +403,7 @@ class Retry(Event, tag="retry"):
     attempt: int
     limit: int
     until: float
-    action: Literal["wait", "refresh", "plain", "compact"] = "wait"
+    action: Literal["wait", "refresh", "plain", "ask_again"] = "wait"
     fallback: str = ""
     """The model a key would switch to."""
 
@@ -388,15 +422,25 @@ class Fallback(Event, tag="fallback"):
     why: str
     system: str = ""
     window: int = 0
+    prices: tuple[float, float] | None = None
     until: float = 0.0
     """The first model is not tried again before this time."""
 
 
-class Compaction(Event, tag="compaction"):
-    """The model's history becomes ``summary`` plus the messages from ``kept_from`` on (empty: none dropped).
+class PhaseChanged(Event, tag="phase_changed"):
+    """A mixed run's plan was accepted (or edited) and the build phase begins; ``message`` tells the model."""
 
-    ``method``: ``model`` (written by the model), ``mechanical`` (list of tools and files), ``window`` (dropped unsummarised).
-    ``keep_first`` True: the first user message stays in front.
+    system: str = ""
+    tools: tuple[str, ...] = ()
+    tools_tokens: int = 0
+    message: Message | None = None
+
+
+class Compaction(Event, tag="compaction"):
+    """The model's history becomes the messages whose ids are in ``history``, in that order; nothing leaves the log.
+
+    ``method``: ``model`` (summarised by the model), ``mechanical`` (list of tools and files), ``window`` (oldest exchanges
+    left out), ``none`` (nothing could be gained). ``summary`` and the ``changed`` messages are new; all others are as they were.
     """
 
     method: Literal["model", "mechanical", "window", "none"]
@@ -405,8 +449,8 @@ class Compaction(Event, tag="compaction"):
     before_tokens: int
     after_tokens: int
     summary: Message | None = None
-    kept_from: str = ""
-    keep_first: bool = True
+    changed: tuple[Message, ...] = ()
+    history: tuple[str, ...] = ()
     why: str = ""
     duration: float = 0.0
 
@@ -482,12 +526,14 @@ class ModeChanged(Event, tag="mode_changed"):
 
 
 class ModelChanged(Event, tag="model_changed"):
-    """``model`` is a litellm name or alias; ``why`` names the rule when routing chose it."""
+    """``model`` is a litellm name or alias."""
 
     model: str
     window: int = 0
+    prices: tuple[float, float] | None = None
+    system: str = ""
     why: str = ""
-    by: Literal["person", "routing", "engine"] = "person"
+    by: Literal["person", "engine"] = "person"
 
 
 class LimitChanged(Event, tag="limit_changed"):
@@ -514,19 +560,17 @@ class Unknown(Event, tag="unknown"):
 
 
 AnyEvent = (
-    SessionStart | SessionRenamed | SessionEnd | AgentStart | AgentEnd | TurnStart | TurnEnd
+    Ready | SessionStart | SessionRenamed | SessionEnd | AgentStart | AgentEnd | TurnStart | TurnEnd
     | MessageStart | MessageUpdate | MessageEnd
     | ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | HookStart | HookEnd
     | ApprovalRequested | ApprovalResolved | QuestionAsked | QuestionAnswered
     | SteeringQueued | SteeringEdited | SteeringDelivered | FollowUpQueued | FollowUpDelivered | InterruptRequested
-    | Usage | Context | LimitWarning | GuardTripped | LimitExtended | Closing | Nudge | Retry | RetryCut | Fallback
+    | Usage | Context | LimitWarning | GuardTripped | LimitExtended | Closing | Nudge | Retry | RetryCut | Fallback | PhaseChanged
     | Compaction | Repair | Stall | Checkpoint | Rewind | Evaluation | Advisor | Memory
     | ModeChanged | ModelChanged | LimitChanged | Notice | Unknown
 )  # fmt: skip
 
-EVENT_TYPES: dict[str, type[Event]] = {
-    str(kind.__struct_config__.tag): kind for kind in AnyEvent.__args__
-}
+EVENT_TYPES: dict[str, type[Event]] = {str(kind.__struct_config__.tag): kind for kind in AnyEvent.__args__}
 """Every event type by its name on the wire."""
 
 _encoder = msgspec.json.Encoder()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, Protocol
 
 import msgspec
@@ -116,7 +116,7 @@ class Model(Protocol):
     at once. Never retries by itself.
     """
 
-    def stream(self, request: Request) -> AsyncIterator[Delta | Reply]: ...
+    def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]: ...
 
     async def close(self) -> None:
         """Release connections."""
