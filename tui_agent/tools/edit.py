@@ -7,7 +7,6 @@ from bisect import bisect_left
 from typing import Annotated
 
 import msgspec
-from rapidfuzz import fuzz, process
 
 from tui_agent.core.errors import ToolError
 from tui_agent.core.tool import Effect, Intent, ToolContext, ToolResult
@@ -15,18 +14,11 @@ from tui_agent.tools.builtin import Arguments, BuiltIn
 from tui_agent.tools.diff import diff
 from tui_agent.tools.files import Change, carry_out, open_text
 from tui_agent.tools.paths import locate, outside
+from tui_agent.tools.similar import report
 from tui_agent.tools.text import TextFile, clean, in_thread, lines, valid
 
 SHOWN_PLACES = 10
 """Line numbers listed when the text is not unique."""
-SIMILAR = 3
-"""Similar places shown when the text is missing."""
-SIMILAR_LINES = 12
-"""Lines of one similar place."""
-ALIKE = 55.0
-"""Least similarity of two lines (rapidfuzz ratio, 0–100) worth showing."""
-MAX_SEARCHED = 50_000
-"""Lines searched for similar ones."""
 _NUMBERED = re.compile(r"^\s*\d+\t")
 
 
@@ -80,7 +72,7 @@ def _plan(arguments: EditArguments, context: ToolContext) -> Change:
     found, file = open_text(place, context)
     text = file.text.replace("\r\n", "\n")
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-    starts = _occurrences(text, old)
+    starts = _occurrences(text, old, step=len(old) if arguments.replace_all else 1)
     if not starts:
         raise ToolError(_not_found(place.name, text, old))
     if len(starts) > 1:
@@ -95,13 +87,13 @@ def _plan(arguments: EditArguments, context: ToolContext) -> Change:
     return Change(place, found, file.text, after, file.encoded(after), note)
 
 
-def _occurrences(text: str, old: str) -> list[int]:
-    """Where ``old`` is, without overlaps."""
+def _occurrences(text: str, old: str, step: int) -> list[int]:
+    """Where ``old`` is; with a step of 1 overlapping ones count too, for they make it just as unclear which is meant."""
     starts: list[int] = []
     at = text.find(old)
     while at >= 0:
         starts.append(at)
-        at = text.find(old, at + len(old))
+        at = text.find(old, at + step)
     return starts
 
 
@@ -145,38 +137,4 @@ def _not_found(name: str, text: str, old: str) -> str:
     wanted = old.strip("\n").split("\n")
     if all(_NUMBERED.match(line) for line in wanted):
         return f"{message} It begins with the line numbers of read_file: leave number and tab out."
-    rows = lines(clean(text))[:MAX_SEARCHED]
-    places = _similar(rows, wanted)
-    if not places:
-        return f"{message} Nothing in the file looks like it: read the file again."
-    if all(_bare(one) == _bare(other) for one, other in zip(wanted, rows[places[0] :], strict=False)):
-        message += " It is there with other white space (indentation, tabs, spaces at line ends)."
-    width = len(str(len(rows)))
-    shown = [
-        "\n".join(
-            f"{number:>{width}}\t{row}"
-            for number, row in enumerate(rows[at : at + min(len(wanted), SIMILAR_LINES)], at + 1)
-        )
-        for at in places
-    ]
-    return f"{message} Most similar:\n" + "\n…\n".join(shown)
-
-
-def _similar(rows: list[str], wanted: list[str]) -> list[int]:
-    """Indices where the file looks most like the wanted lines, best first; found by the longest wanted line."""
-    key = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
-    candidates = process.extract(
-        wanted[key], rows, scorer=fuzz.ratio, processor=str.strip, limit=5 * SIMILAR, score_cutoff=ALIKE
-    )
-    whole = "\n".join(line.strip() for line in wanted[:SIMILAR_LINES])
-    scored: dict[int, float] = {}
-    for _, _, index in candidates:
-        start = max(0, index - key)
-        window = "\n".join(row.strip() for row in rows[start : start + len(wanted[:SIMILAR_LINES])])
-        scored[start] = fuzz.ratio(whole, window)
-    ranked = sorted(scored, key=lambda start: (-scored[start], start))
-    return [start for start in ranked if scored[start] >= max(ALIKE / 2, scored[ranked[0]] - 20)][:SIMILAR]
-
-
-def _bare(line: str) -> str:
-    return "".join(line.split())
+    return f"{message} {report(lines(clean(text)), wanted)}"

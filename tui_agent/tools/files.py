@@ -14,6 +14,7 @@ from tui_agent.tools.builtin import Arguments, BuiltIn, nearest
 from tui_agent.tools.diff import diff
 from tui_agent.tools.languages import language_of
 from tui_agent.tools.paths import Place, locate, outside
+from tui_agent.tools.similar import numbered
 from tui_agent.tools.text import Found, TextFile, clean, decode, in_thread, lines, load, same, valid, write
 
 MAX_LINES = 2_000
@@ -161,15 +162,11 @@ def _window(arguments: ReadArguments, place: Place, rows: list[str]) -> ToolResu
     shown: list[str] = []
     room = MAX_CHARACTERS
     for row in rows[first - 1 : min(last, first - 1 + MAX_LINES)]:
-        row = (
-            row if len(row) <= MAX_WIDTH else f"{row[:MAX_WIDTH]}… [{len(row) - MAX_WIDTH:,} more characters]"
-        )
-        room -= len(row) + 1
-        if room < 0 and shown:
+        room -= min(len(row), MAX_WIDTH)
+        if room < 0:
             break
         shown.append(row)
-    width = len(str(first + len(shown) - 1))
-    text = "\n".join(f"{number:>{width}}\t{row}" for number, row in enumerate(shown, first))
+    text = numbered(shown, first, MAX_WIDTH)
     reached = first + len(shown) - 1
     if reached < last:
         text += f"\n[lines {first:,}–{reached:,} of {len(rows):,}; go on with start={reached + 1}]"

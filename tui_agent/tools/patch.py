@@ -10,9 +10,6 @@ import msgspec
 
 from tui_agent.core.errors import ToolError
 
-MAX_SHOWN = 6
-"""Lines of the patch, and of the file, that an error shows."""
-
 _HUNK = re.compile(r"@@+ -(?P<start>\d+)(?:,(?P<count>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 _OLD = "--- "
 _NEW = "+++ "
@@ -25,13 +22,13 @@ _GIT = ("diff --git ", "index ", "old mode ", "new mode ", "new file mode ", "de
 class Hunk(msgspec.Struct, frozen=True):
     """Lines in order, each with its mark (space, ``-`` or ``+``).
 
-    ``start`` is the line of the old file that the head names (0: none), ``anchors`` are lines that come somewhere before
+    ``start`` is the line of the old file that the head names (None: it names none), ``anchors`` are lines that come somewhere before
     (``@@ def f``). ``old_ends`` and ``new_ends`` are False where the last line is said to have no newline, None where
     nothing is said. ``at_end``: it belongs to the end of the file.
     """
 
     lines: tuple[tuple[str, str], ...]
-    start: int = 0
+    start: int | None = None
     anchors: tuple[str, ...] = ()
     old_ends: bool | None = None
     new_ends: bool | None = None
@@ -150,7 +147,7 @@ class _Unified(_Reader):
                 return hunk
         # Models count badly, and some write a bare @@: then the lines' marks say where the hunk ends.
         self.at = start
-        return self._by_marks(int(head["start"]) if head else 0)
+        return self._by_marks(int(head["start"]) if head else None)
 
     def _counted(self, start: int, old: int, new: int) -> Hunk | None:
         """The hunk that its head describes; None if the counts don't fit the lines."""
@@ -170,10 +167,13 @@ class _Unified(_Reader):
         if self.line.startswith("\\"):
             old_ends, new_ends = _ends(taken, old_ends, new_ends)
             self.at += 1
-        fits = old == 0 and new == 0 and (not self.line or not self.line[0] in " +-" or self._ends_section())
-        return Hunk(tuple(taken), start, old_ends=old_ends, new_ends=new_ends) if fits else None
+        # After a hunk of the right length comes no further line of one; "-- " begins the signature of git format-patch.
+        goes_on = self.line[:1] in {" ", "+", "-"} and self.line != "-- " and not self._ends_section()
+        if old or new or goes_on:
+            return None
+        return Hunk(tuple(taken), start, old_ends=old_ends, new_ends=new_ends)
 
-    def _by_marks(self, start: int) -> Hunk:
+    def _by_marks(self, start: int | None) -> Hunk:
         taken: list[tuple[str, str]] = []
         old_ends = new_ends = None
         while self.more and not self.line.startswith("@@") and not self._at_next_file():
@@ -240,7 +240,7 @@ class _Envelope(_Reader):
 
     def _hunk(self) -> Hunk:
         anchors: list[str] = []
-        start = 0
+        start: int | None = None
         while self.line.startswith("@@"):
             head = _HUNK.match(self.line)
             text = self.line.removeprefix("@@").removesuffix("@@").strip()
@@ -268,9 +268,10 @@ class _Envelope(_Reader):
 
 def _path(line: str, prefix: str) -> str:
     """The path of a ``---`` or ``+++`` line, without git's prefix, date and quotes."""
-    path = line[4:].split("\t")[0].strip()
-    if path.startswith('"') and path.endswith('"'):
-        path = path[1:-1].encode("latin-1", "backslashreplace").decode("unicode_escape").encode("latin-1").decode("utf-8", "replace")
+    path = line[4:].partition("\t")[0].strip()
+    if len(path) > 1 and path.startswith('"') and path.endswith('"'):
+        octal = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path[1:-1])
+        path = re.sub(r'\\(["\\])', r"\1", octal).encode("latin-1", "replace").decode("utf-8", "replace")
     return path.removeprefix(prefix)
 
 

@@ -110,7 +110,7 @@ class Capture:
         except OSError as error:
             self.trouble = f"the whole output could not be kept: {error.strerror}"
             return
-        self._file = open(handle, "wb")  # noqa: PTH123, SIM115
+        self._file = open(handle, "wb")  # noqa: SIM115
         self.path = path
         self._store(bytes(self._head) + b"".join(self._tail))
 

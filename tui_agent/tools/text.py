@@ -31,11 +31,12 @@ _IMAGES = (
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A file's bytes, its fingerprint, and ``stamp`` (mtime in ns, size), which says by one ``stat`` if it changed since."""
+    """A file's bytes, fingerprint and permissions; ``stamp`` (mtime in ns, size) says by one ``stat`` if it changed since."""
 
     data: bytes
     fingerprint: str
     stamp: tuple[int, int]
+    mode: int
 
 
 class TextFile(msgspec.Struct, frozen=True):
@@ -138,7 +139,7 @@ def load(path: Path, name: str) -> Found:
     """A regular file's bytes; raises ``ToolError`` when it is missing, too large or not allowed."""
     try:
         # Non-blocking, so that a pipe put there after the check can't hang the open.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             info = os.fstat(file.fileno())
             if stat.S_ISDIR(info.st_mode):
                 raise ToolError(f"{name}: is a directory; use list_files")
@@ -152,7 +153,7 @@ def load(path: Path, name: str) -> Found:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ToolError(f"{name}: {reason(error)}") from None
-    return Found(data, _fingerprint(info, data), (info.st_mtime_ns, info.st_size))
+    return Found(data, _fingerprint(info, data), (info.st_mtime_ns, info.st_size), stat.S_IMODE(info.st_mode))
 
 
 def write(path: Path, name: str, data: bytes, *, over: Found | None) -> str:
@@ -204,7 +205,7 @@ def _replace(path: Path, name: str, data: bytes, over: Found) -> None:
         _overwrite(path, data)
         return
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123
+        with open(handle, "wb") as file:
             file.write(data)
             if (info.st_uid, info.st_gid) != (os.geteuid(), os.getegid()):
                 with suppress(OSError):
@@ -221,7 +222,7 @@ def _create(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{secrets.token_hex(6)}.tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123
+        with open(handle, "wb") as file:
             file.write(data)
         if path.exists():
             raise FileExistsError(path)
