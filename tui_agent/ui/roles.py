@@ -81,7 +81,7 @@ ROLES: Mapping[str, Role] = {
     "removed": Role("error", "how many lines went, −3"),
     # gauges
     "gauge": Role("context", "the words of a gauge"),
-    "gauge-ok": Role("content", "a gauge that is far from its limit"),
+    "gauge-ok": Role("context", "a gauge that is far from its limit"),
     "gauge-warn": Role("warn", "a gauge from 75 %"),
     "gauge-full": Role("error", "a gauge from 95 %"),
     "gauge-empty": Role("border", "the rest of a gauge", text=False),
