@@ -248,6 +248,9 @@ class _Reading:
 
     def _redirected(self, node: Node) -> None:
         """Words after a redirection belong to the command before it, or are one when nothing is before it."""
+        for before, after in pairwise(node.named_children):
+            if not re.fullmatch(rb"(?:[ \t-]|\\\n)*", self.source[before.end_byte : after.start_byte]):
+                self._doubt(UNSURE_WORDS)
         body = node.child_by_field_name("body")
         words = self._trailing(node)
         if body is None and words:

@@ -12,34 +12,186 @@ from tui_agent.policy.rules import PROTECTED
 from tui_agent.policy.shell import Part, Script
 from tui_agent.policy.wrappers import LOOSE, SHELLS
 
-INTERPRETERS = frozenset({
-    "python", "python2", "python3", "pypy", "pypy3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "Rscript", "osascript", "tclsh",
-    "pwsh", "powershell", *SHELLS,
-})  # fmt: skip
+INTERPRETERS = SHELLS | frozenset(
+    [
+        "python",
+        "python2",
+        "python3",
+        "pypy",
+        "pypy3",
+        "node",
+        "deno",
+        "bun",
+        "perl",
+        "ruby",
+        "php",
+        "lua",
+        "Rscript",
+        "osascript",
+        "tclsh",
+        "pwsh",
+        "powershell",
+    ]
+)
 """Programs that run any text as a program; only a script or module by name is a kind of work."""
 
-NEVER = frozenset({
-    "sudo", "doas", "su", "pkexec", "eval", "exec", "source", ".", "trap", "alias", "export", "declare", "typeset", "builtin", "command",
-    "rm", "rmdir", "unlink", "shred", "dd", "mkfs", "fdisk", "truncate", "wipefs", "kill", "pkill", "killall", "reboot", "shutdown",
-    "chmod", "chown", "chgrp", "chattr", "crontab", "at", "systemctl", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "telnet", "socat",
-    "tee", "awk", "gawk", "mawk", "xargs", "env", "parallel", "watch", "script", "ed", "vi", "vim", "emacs", "gdb", "tmux", "screen",
-})  # fmt: skip
+FED = INTERPRETERS | frozenset(
+    [
+        "sudo",
+        "doas",
+        "su",
+        "env",
+        "nohup",
+        "time",
+        "timeout",
+        "nice",
+        "command",
+        "exec",
+        "builtin",
+        "eval",
+        "source",
+        "ssh",
+    ]
+)
+"""Programs that may run what a pipe brings them: no part of such a line is offered."""
+
+NEVER = frozenset(
+    [
+        "sudo",
+        "doas",
+        "su",
+        "pkexec",
+        "eval",
+        "exec",
+        "source",
+        ".",
+        "trap",
+        "alias",
+        "export",
+        "declare",
+        "typeset",
+        "builtin",
+        "command",
+        "rm",
+        "rmdir",
+        "unlink",
+        "shred",
+        "dd",
+        "mkfs",
+        "fdisk",
+        "truncate",
+        "wipefs",
+        "kill",
+        "pkill",
+        "killall",
+        "reboot",
+        "shutdown",
+        "chmod",
+        "chown",
+        "chgrp",
+        "chattr",
+        "crontab",
+        "at",
+        "systemctl",
+        "ssh",
+        "scp",
+        "sftp",
+        "rsync",
+        "nc",
+        "ncat",
+        "telnet",
+        "socat",
+        "tee",
+        "awk",
+        "gawk",
+        "mawk",
+        "xargs",
+        "env",
+        "parallel",
+        "watch",
+        "script",
+        "ed",
+        "vi",
+        "vim",
+        "emacs",
+        "gdb",
+        "tmux",
+        "screen",
+    ]
+)
 """Programs for which every use is another matter: they destroy, reach out, or run whatever they are given."""
 
-EXACT = frozenset({
-    "curl", "wget", "http", "mv", "cp", "ln", "find", "sed", "pip", "pip3", "pipx", "npx", "uvx", "brew", "apt", "apt-get", "dnf", "yum",
-    "docker", "podman", "kubectl", "terraform", "gh", "aws", "gcloud", "az", "psql", "mysql", "sqlite3",
-})  # fmt: skip
+EXACT = frozenset(
+    [
+        "curl",
+        "wget",
+        "http",
+        "mv",
+        "cp",
+        "ln",
+        "find",
+        "sed",
+        "pip",
+        "pip3",
+        "pipx",
+        "npx",
+        "uvx",
+        "brew",
+        "apt",
+        "apt-get",
+        "dnf",
+        "yum",
+        "docker",
+        "podman",
+        "kubectl",
+        "terraform",
+        "gh",
+        "aws",
+        "gcloud",
+        "az",
+        "psql",
+        "mysql",
+        "sqlite3",
+    ]
+)
 """Programs where only the very same command is offered, as other arguments can do quite other things."""
 
-NESTED = frozenset({
-    "git", "npm", "pnpm", "yarn", "cargo", "go", "make", "just", "dotnet", "mvn", "gradle", "bundle", "composer", "mix", "rustup", "swift",
-    "bazel", "tox", "nox", "pre-commit", "poetry", "uv", "hatch", "pdm", "pipenv", "rails", "rake", "task",
-})  # fmt: skip
+NESTED = frozenset(
+    [
+        "git",
+        "npm",
+        "pnpm",
+        "yarn",
+        "cargo",
+        "go",
+        "make",
+        "just",
+        "dotnet",
+        "mvn",
+        "gradle",
+        "bundle",
+        "composer",
+        "mix",
+        "rustup",
+        "swift",
+        "bazel",
+        "tox",
+        "nox",
+        "pre-commit",
+        "poetry",
+        "uv",
+        "hatch",
+        "pdm",
+        "pipenv",
+        "rails",
+        "rake",
+        "task",
+    ]
+)
 """Programs whose second word says what they do."""
 
 RUNNERS = frozenset(
-    {
+    [
         "uv run",
         "poetry run",
         "hatch run",
@@ -50,19 +202,47 @@ RUNNERS = frozenset(
         "pnpm exec",
         "pnpm dlx",
         "yarn dlx",
-    }
+    ]
 )
 """Two words that run the command after them."""
 
 DEEPER = frozenset({"npm run", "pnpm run", "yarn run", "npm run-script", "cargo run", "go run"})
 """Two words whose third says what they do."""
 
-OUTWARD = frozenset({"git push", "git clone", "git config", "git remote", "npm publish", "npm install", "npm i", "npm ci", "pnpm install", "pnpm add", "yarn add", "cargo install",
-    "cargo publish", "uv add", "uv pip", "uv tool", "uv publish", "poetry add", "poetry publish", "go install", "go get", "git reset", "git clean", "git checkout", "git restore", "git rebase"})  # fmt: skip
+OUTWARD = frozenset(
+    [
+        "git push",
+        "git clone",
+        "git config",
+        "git remote",
+        "git reset",
+        "git clean",
+        "git checkout",
+        "git restore",
+        "git rebase",
+        "npm publish",
+        "npm install",
+        "npm i",
+        "npm ci",
+        "pnpm install",
+        "pnpm add",
+        "yarn add",
+        "cargo install",
+        "cargo publish",
+        "uv add",
+        "uv pip",
+        "uv tool",
+        "uv publish",
+        "poetry add",
+        "poetry publish",
+        "go install",
+        "go get",
+    ]
+)
 """Two words that publish, fetch code that runs, or throw work away: only the very same command is offered."""
 
 MINOR = frozenset(
-    {
+    [
         "cd",
         "echo",
         "printf",
@@ -82,7 +262,7 @@ MINOR = frozenset(
         "sleep",
         "mkdir",
         "date",
-    }
+    ]
 )
 """Programs that help along in a longer line; what the line is about is another part."""
 
@@ -103,11 +283,7 @@ def suggest(intent: Intent, allowed: Callable[[Part], bool]) -> str:
 
 
 def _for_script(script: Script, allowed: Callable[[Part], bool], *, exact: bool) -> str:
-    if (
-        script.unclear
-        or script.variables
-        or any(name in INTERPRETERS or name in NEVER for name in script.feeds)
-    ):
+    if script.unclear or script.variables or FED & set(script.feeds):
         return ""
     missing = [part for part in script.parts if not allowed(part)]
     missing.sort(key=lambda part: part.name in MINOR)
@@ -122,21 +298,14 @@ def _for_script(script: Script, allowed: Callable[[Part], bool], *, exact: bool)
 
 def _for_part(part: Part, *, exact: bool) -> str:
     """The pattern for one simple command; empty for what must be asked every time."""
-    if (
-        part.dynamic
-        or not _PLAIN.fullmatch(part.words[0])
-        or any(shell.unsafe(name) for name in part.variables)
-    ):
+    sets_unsafe = any(shell.unsafe(name) for name in part.variables)
+    if part.dynamic or sets_unsafe or not _PLAIN.fullmatch(part.words[0]):
         return ""
     prefix = _prefix(part.words)
     if not prefix:
         return ""
-    if (
-        exact
-        or part.name in EXACT
-        or " ".join(prefix[:2]) in OUTWARD
-        or (len(prefix) == len(part.words) == 1 and part.name in NESTED)
-    ):
+    bare = len(prefix) == len(part.words) == 1 and part.name in NESTED
+    if exact or bare or part.name in EXACT or " ".join(prefix[:2]) in OUTWARD:
         return part.text if not re.search(r"[*?$`\n]", part.text) else ""
     return " ".join(prefix) + " *"
 
