@@ -56,6 +56,7 @@ class KnownModel(msgspec.Struct, frozen=True):
     reasoning: bool | None = None
     cache: bool | None = None
     json_schema: bool | None = None
+    streams: bool | None = None
     deprecated: str = ""
     """Day the provider takes it away, ``YYYY-MM-DD``."""
 
@@ -222,6 +223,7 @@ def _known(name: str, row: Row) -> KnownModel:
         reasoning=_flag(row, "supports_reasoning"),
         cache=_flag(row, "supports_prompt_caching"),
         json_schema=_flag(row, "supports_response_schema"),
+        streams=_flag(row, "supports_native_streaming"),
         deprecated=str(row.get("deprecation_date") or ""),
     )
 
