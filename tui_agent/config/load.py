@@ -28,7 +28,7 @@ _ADDED = frozenset({"permissions.allow", "permissions.ask", "permissions.deny"})
 """Lists to which every source adds, so that a project can't drop a rule of the user; other lists are replaced."""
 
 
-class ConfigErrors(ConfigError):  # noqa: N818  # it is many
+class ConfigErrors(ConfigError):
     """Everything that is wrong with a configuration, ``errors`` in the order of the sources; one line each."""
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:

@@ -150,6 +150,7 @@ FLAGS: dict[str, str] = {
 
 RESERVED_ENV: frozenset[str] = frozenset({
     "TUI_AGENT_HOME", "TUI_AGENT_CONFIG", "TUI_AGENT_KEYBINDINGS", "TUI_AGENT_EDITED_FILE", "TUI_AGENT_SESSION_ID",
+    "TUI_AGENT_DEMO_SPEED",
 })  # fmt: skip
 """Variables of the program that are no settings."""
 
@@ -176,7 +177,7 @@ def kind_of(annotation: Any) -> Kind:
     if origin in (Union, types.UnionType):
         (inner,) = (arg for arg in args if arg is not type(None))
         known = kind_of(inner)
-        return Kind(known.shape, True, known.section, known.inner, known.choices)  # noqa: FBT003
+        return Kind(known.shape, True, known.section, known.inner, known.choices)
     if origin is Literal:
         return Kind("choice", choices=tuple(str(arg) for arg in args))
     if origin is tuple:
