@@ -12,258 +12,63 @@ from tui_agent.policy.rules import PROTECTED
 from tui_agent.policy.shell import Part, Script
 from tui_agent.policy.wrappers import LOOSE, SHELLS
 
-INTERPRETERS = SHELLS | frozenset(
-    [
-        "python",
-        "python2",
-        "python3",
-        "pypy",
-        "pypy3",
-        "node",
-        "deno",
-        "bun",
-        "perl",
-        "ruby",
-        "php",
-        "lua",
-        "Rscript",
-        "osascript",
-        "tclsh",
-        "pwsh",
-        "powershell",
-    ]
-)
+INTERPRETERS = SHELLS | frozenset({
+    "python", "python2", "python3", "pypy", "pypy3", "node", "deno", "bun", "perl", "ruby", "php", "lua",
+    "Rscript", "osascript", "tclsh", "pwsh", "powershell",
+})  # fmt: skip
 """Programs that run any text as a program; only a script or module by name is a kind of work."""
 
-FED = INTERPRETERS | frozenset(
-    [
-        "sudo",
-        "doas",
-        "su",
-        "env",
-        "nohup",
-        "time",
-        "timeout",
-        "nice",
-        "command",
-        "exec",
-        "builtin",
-        "eval",
-        "source",
-        "ssh",
-    ]
-)
+FED = INTERPRETERS | frozenset({
+    "sudo", "doas", "su", "env", "nohup", "time", "timeout", "nice", "command", "exec", "builtin", "eval",
+    "source", "ssh",
+})  # fmt: skip
 """Programs that may run what a pipe brings them: no part of such a line is offered."""
 
-NEVER = frozenset(
-    [
-        "sudo",
-        "doas",
-        "su",
-        "pkexec",
-        "eval",
-        "exec",
-        "source",
-        ".",
-        "trap",
-        "alias",
-        "export",
-        "declare",
-        "typeset",
-        "builtin",
-        "command",
-        "rm",
-        "rmdir",
-        "unlink",
-        "shred",
-        "dd",
-        "mkfs",
-        "fdisk",
-        "truncate",
-        "wipefs",
-        "kill",
-        "pkill",
-        "killall",
-        "reboot",
-        "shutdown",
-        "chmod",
-        "chown",
-        "chgrp",
-        "chattr",
-        "crontab",
-        "at",
-        "systemctl",
-        "ssh",
-        "scp",
-        "sftp",
-        "rsync",
-        "nc",
-        "ncat",
-        "telnet",
-        "socat",
-        "tee",
-        "awk",
-        "gawk",
-        "mawk",
-        "xargs",
-        "env",
-        "parallel",
-        "watch",
-        "script",
-        "ed",
-        "vi",
-        "vim",
-        "emacs",
-        "gdb",
-        "tmux",
-        "screen",
-    ]
-)
+NEVER = frozenset({
+    "sudo", "doas", "su", "pkexec", "eval", "exec", "source", ".", "trap", "alias", "export", "declare",
+    "typeset", "builtin", "command", "rm", "rmdir", "unlink", "shred", "dd", "mkfs", "fdisk", "truncate",
+    "wipefs", "kill", "pkill", "killall", "reboot", "shutdown", "chmod", "chown", "chgrp", "chattr",
+    "crontab", "at", "systemctl", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "telnet", "socat", "tee",
+    "awk", "gawk", "mawk", "xargs", "env", "parallel", "watch", "script", "ed", "vi", "vim", "emacs", "gdb",
+    "tmux", "screen",
+})  # fmt: skip
 """Programs for which every use is another matter: they destroy, reach out, or run whatever they are given."""
 
-EXACT = frozenset(
-    [
-        "curl",
-        "wget",
-        "http",
-        "mv",
-        "cp",
-        "ln",
-        "find",
-        "sed",
-        "pip",
-        "pip3",
-        "pipx",
-        "npx",
-        "uvx",
-        "brew",
-        "apt",
-        "apt-get",
-        "dnf",
-        "yum",
-        "docker",
-        "podman",
-        "kubectl",
-        "terraform",
-        "gh",
-        "aws",
-        "gcloud",
-        "az",
-        "psql",
-        "mysql",
-        "sqlite3",
-    ]
-)
+EXACT = frozenset({
+    "curl", "wget", "http", "mv", "cp", "ln", "find", "sed", "pip", "pip3", "pipx", "npx", "uvx", "brew",
+    "apt", "apt-get", "dnf", "yum", "docker", "podman", "kubectl", "terraform", "gh", "aws", "gcloud", "az",
+    "psql", "mysql", "sqlite3",
+})  # fmt: skip
 """Programs where only the very same command is offered, as other arguments can do quite other things."""
 
-NESTED = frozenset(
-    [
-        "git",
-        "npm",
-        "pnpm",
-        "yarn",
-        "cargo",
-        "go",
-        "make",
-        "just",
-        "dotnet",
-        "mvn",
-        "gradle",
-        "bundle",
-        "composer",
-        "mix",
-        "rustup",
-        "swift",
-        "bazel",
-        "tox",
-        "nox",
-        "pre-commit",
-        "poetry",
-        "uv",
-        "hatch",
-        "pdm",
-        "pipenv",
-        "rails",
-        "rake",
-        "task",
-    ]
-)
+NESTED = frozenset({
+    "git", "npm", "pnpm", "yarn", "cargo", "go", "make", "just", "dotnet", "mvn", "gradle", "bundle",
+    "composer", "mix", "rustup", "swift", "bazel", "tox", "nox", "pre-commit", "poetry", "uv", "hatch",
+    "pdm", "pipenv", "rails", "rake", "task",
+})  # fmt: skip
 """Programs whose second word says what they do."""
 
-RUNNERS = frozenset(
-    [
-        "uv run",
-        "poetry run",
-        "hatch run",
-        "pdm run",
-        "pipenv run",
-        "bundle exec",
-        "npm exec",
-        "pnpm exec",
-        "pnpm dlx",
-        "yarn dlx",
-    ]
-)
+RUNNERS = frozenset({
+    "uv run", "poetry run", "hatch run", "pdm run", "pipenv run", "bundle exec", "npm exec", "pnpm exec",
+    "pnpm dlx", "yarn dlx",
+})  # fmt: skip
 """Two words that run the command after them."""
 
 DEEPER = frozenset({"npm run", "pnpm run", "yarn run", "npm run-script", "cargo run", "go run"})
 """Two words whose third says what they do."""
 
-OUTWARD = frozenset(
-    [
-        "git push",
-        "git clone",
-        "git config",
-        "git remote",
-        "git reset",
-        "git clean",
-        "git checkout",
-        "git restore",
-        "git rebase",
-        "npm publish",
-        "npm install",
-        "npm i",
-        "npm ci",
-        "pnpm install",
-        "pnpm add",
-        "yarn add",
-        "cargo install",
-        "cargo publish",
-        "uv add",
-        "uv pip",
-        "uv tool",
-        "uv publish",
-        "poetry add",
-        "poetry publish",
-        "go install",
-        "go get",
-    ]
-)
+OUTWARD = frozenset({
+    "git push", "git clone", "git config", "git remote", "git reset", "git clean", "git checkout",
+    "git restore", "git rebase", "npm publish", "npm install", "npm i", "npm ci", "pnpm install",
+    "pnpm add", "yarn add", "cargo install", "cargo publish", "uv add", "uv pip", "uv tool", "uv publish",
+    "poetry add", "poetry publish", "go install", "go get",
+})  # fmt: skip
 """Two words that publish, fetch code that runs, or throw work away: only the very same command is offered."""
 
-MINOR = frozenset(
-    [
-        "cd",
-        "echo",
-        "printf",
-        "true",
-        "false",
-        ":",
-        "pwd",
-        "ls",
-        "cat",
-        "head",
-        "tail",
-        "wc",
-        "sort",
-        "uniq",
-        "grep",
-        "test",
-        "sleep",
-        "mkdir",
-        "date",
-    ]
-)
+MINOR = frozenset({
+    "cd", "echo", "printf", "true", "false", ":", "pwd", "ls", "cat", "head", "tail", "wc", "sort", "uniq",
+    "grep", "test", "sleep", "mkdir", "date",
+})  # fmt: skip
 """Programs that help along in a longer line; what the line is about is another part."""
 
 _PLAIN = re.compile(r"[\w@%+:,./=-]+")
