@@ -32,19 +32,28 @@ _SHOWN_VALUE = 60
 
 
 def schema_of(kind: type[Arguments]) -> dict[str, Any]:
-    """The JSON schema of an arguments struct, with references put in place (not every provider follows ``$ref``)."""
+    """The JSON schema of an arguments struct as all providers take it.
+
+    References are put in place (not everyone follows ``$ref``), enumerations have a type (Gemini), an empty ``required``
+    goes (JSON Schema draft 4); titles and defaults go too: descriptions say what a default means.
+    """
     raw = msgspec.json.schema(kind)
     definitions: dict[str, Any] = raw.get("$defs", {})
 
-    def inline(node: Any) -> Any:
-        if isinstance(node, list):
-            return [inline(item) for item in cast("list[Any]", node)]
-        if not isinstance(node, dict):
-            return node
-        mapping = cast("dict[str, Any]", node)
-        if "$ref" in mapping:
-            mapping = definitions[mapping["$ref"].rpartition("/")[2]]
-        return {key: inline(value) for key, value in mapping.items() if key not in {"title", "$defs"}}
+    def inline(node: dict[str, Any]) -> dict[str, Any]:
+        node = definitions[node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+        kept = {key: value for key, value in node.items() if key not in {"title", "$defs", "default"}}
+        if "properties" in kept:
+            kept["properties"] = {name: inline(each) for name, each in kept["properties"].items()}
+        if "items" in kept:
+            kept["items"] = inline(kept["items"])
+        if "anyOf" in kept:
+            kept["anyOf"] = [inline(each) for each in kept["anyOf"]]
+        if "enum" in kept:
+            kept["type"] = "string"
+        if not kept.get("required", True):
+            del kept["required"]
+        return kept
 
     return inline(raw)
 

@@ -19,6 +19,8 @@ from tui_agent.tools.text import TextFile, clean, in_thread, lines, valid
 
 SHOWN_PLACES = 10
 """Line numbers listed when the text is not unique."""
+MANY = 1_000
+"""Occurrences after which nobody counts on."""
 _NUMBERED = re.compile(r"^\s*\d+\t")
 
 
@@ -72,7 +74,7 @@ def _plan(arguments: EditArguments, context: ToolContext) -> Change:
     found, file = open_text(place, context)
     text = file.text.replace("\r\n", "\n")
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-    starts = _occurrences(text, old, step=len(old) if arguments.replace_all else 1)
+    starts = _occurrences(text, old, every=arguments.replace_all)
     if not starts:
         raise ToolError(_not_found(place.name, text, old))
     if len(starts) > 1:
@@ -87,11 +89,12 @@ def _plan(arguments: EditArguments, context: ToolContext) -> Change:
     return Change(place, found, file.text, after, file.encoded(after), note)
 
 
-def _occurrences(text: str, old: str, step: int) -> list[int]:
-    """Where ``old`` is; with a step of 1 overlapping ones count too, for they make it just as unclear which is meant."""
+def _occurrences(text: str, old: str, *, every: bool) -> list[int]:
+    """Where ``old`` is. Unless every one is wanted, overlapping ones count too: they make it just as unclear which is meant."""
+    step = len(old) if every else 1
     starts: list[int] = []
     at = text.find(old)
-    while at >= 0:
+    while at >= 0 and (every or len(starts) < MANY):
         starts.append(at)
         at = text.find(old, at + step)
     return starts
@@ -126,7 +129,7 @@ def _lines_of(text: str, starts: list[int]) -> str:
 
 def _not_unique(name: str, text: str, starts: list[int]) -> str:
     return (
-        f"old is in {name} {len(starts)} times, at {_lines_of(text, starts)}; "
+        f"old is in {name} {len(starts)} times{' or more' if len(starts) == MANY else ''}, at {_lines_of(text, starts)}; "
         "add lines around the one you mean, or set replace_all"
     )
 

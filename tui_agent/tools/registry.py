@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, cast, runtime_checkable
 
 from tui_agent.core.tool import Tool
+from tui_agent.tools.apply import ApplyPatch
 from tui_agent.tools.builtin import nearest
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
+from tui_agent.tools.planning import AskUser, RequestMoreIterations, Todo
+from tui_agent.tools.search import FindFiles, Grep, ListFiles, SearchCode
 from tui_agent.tools.shell import RunCommand, is_provider_key
 
 
@@ -63,4 +66,7 @@ class Registry:
 
 def default_tools(*, is_secret: Callable[[str], bool] = is_provider_key) -> list[Tool]:
     """The built-in tools that need nothing but their context; ``is_secret`` names variables kept from commands."""
-    return [ReadFile(), WriteFile(), EditFile(), RunCommand(is_secret)]
+    return [
+        ReadFile(), WriteFile(), EditFile(), ApplyPatch(), SearchCode(), Grep(), ListFiles(), FindFiles(),
+        RunCommand(is_secret), Todo(), AskUser(), RequestMoreIterations(),
+    ]  # fmt: skip

@@ -46,7 +46,7 @@ _CONTROLS = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 class CommandArguments(Arguments, frozen=True):
     command: Annotated[str, msgspec.Meta(description="Shell line (bash), run in the workspace's root.")]
     timeout: Annotated[
-        float, msgspec.Meta(description="Seconds after which it is stopped; at most 3600.")
+        float, msgspec.Meta(description="Seconds after which it is stopped; default 120, at most 3600.")
     ] = DEFAULT_TIMEOUT
 
 
