@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
+import msgspec
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from tui_agent.core import events as ev
+from tui_agent.core.events import EVENT_TYPES, AnyEvent
 from tui_agent.core.messages import (
     Call,
     FinishReason,
@@ -15,6 +23,7 @@ from tui_agent.core.messages import (
     Result,
     Role,
     Text,
+    user,
 )
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -62,6 +71,11 @@ parts: st.SearchStrategy[Part] = st.one_of(st.builds(Text, texts), reasonings, i
 
 _ROLES: list[Role] = ["user", "assistant", "tool", "system"]
 _ORIGINS: list[Origin] = ["person", "steering", "follow_up", "system", "hook", "sub_agent", "model", "tool"]
+_STATUSES: list[ev.ToolStatus] = ["ok", "error", "denied", "interrupted", "not_started"]
+_HOOK_ENDS = [
+    ev.HookEnd(call_id="", name="lint", path="a.py", status="ok"),
+    ev.HookEnd(call_id="", name="lint", path="a.py", status="failed"),
+]
 _FINISHES: list[FinishReason] = ["stop", "tool_calls", "length", "content_filter", "unknown"]
 _KINDS: dict[Role, st.SearchStrategy[Part]] = {
     "user": st.one_of(st.builds(Text, texts), images),
@@ -121,3 +135,117 @@ def valid_history(draw: st.DrawFn, *, max_exchanges: int = 10, long_texts: bool 
     if history[-1].role == "assistant" and draw(st.booleans()):
         history.append(Message("last", "user", (Text("and now?"),)))
     return history
+
+
+# ---- events
+
+
+def of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
+    """Values of a msgspec type, the unlikely ones included; made from its fields, so that new ones take part at once."""
+    match kind:
+        case inspect.StructType(cls=cls, fields=fields):
+            required = {field.encode_name: of_type(field.type) for field in fields if field.required}
+            optional = {field.encode_name: of_type(field.type) for field in fields if not field.required}
+            return st.fixed_dictionaries(required, optional=optional).map(lambda values: cls(**values))
+        case inspect.UnionType(types=types):
+            return st.one_of(*(of_type(each) for each in types))
+        case inspect.LiteralType(values=values):
+            return st.sampled_from(list(values))
+        case inspect.VarTupleType(item_type=item):
+            return st.lists(of_type(item), max_size=3).map(tuple)
+        case inspect.TupleType(item_types=items):
+            return st.tuples(*(of_type(each) for each in items))
+        case inspect.DictType():
+            return arguments
+        case inspect.StrType():
+            return texts
+        case inspect.IntType():
+            return st.integers(0, 1000)
+        case inspect.FloatType():
+            return st.floats(0, 1e6, allow_nan=False)
+        case inspect.BoolType():
+            return st.booleans()
+        case inspect.NoneType():
+            return st.none()
+        case _:
+            return st.none()
+
+
+@cache
+def any_event() -> st.SearchStrategy[AnyEvent]:
+    """An event of any type with any contents."""
+    return st.one_of(
+        *(of_type(inspect.type_info(kind)) for kind in EVENT_TYPES.values() if kind is not ev.Unknown)
+    )
+
+
+def any_events(max_size: int = 25) -> st.SearchStrategy[list[AnyEvent]]:
+    """Events in no order that makes sense, numbered as a log numbers them."""
+    return st.lists(any_event(), max_size=max_size).map(numbered)
+
+
+def numbered(events: Sequence[AnyEvent]) -> list[AnyEvent]:
+    """The events with ``seq`` from 1 and times a quarter of a second apart."""
+    return [
+        msgspec.structs.replace(event, seq=number, ts=1_767_225_600 + number / 4)
+        for number, event in enumerate(events, start=1)
+    ]
+
+
+@st.composite
+def sessions(draw: st.DrawFn, *, max_runs: int = 2, max_steps: int = 4) -> list[AnyEvent]:
+    """The log of a session as the engine writes it: whole runs of steps with calls, hooks, steering, and one end each."""
+    events: list[AnyEvent] = [
+        ev.SessionStart(version=ev.FORMAT_VERSION, id="s1", kind="headless", cwd="/p", model="a/one")
+    ]
+    for run in range(draw(st.integers(1, max_runs))):
+        name = f"r{run}"
+        events.append(ev.MessageEnd(message=user(f"{name}u", draw(texts) or "task")))
+        events.append(
+            ev.AgentStart(run=name, model="a/one", limits=ev.RunLimits(), system="You are …", window=1000)
+        )
+        steps, calls_made = draw(st.integers(1, max_steps)), 0
+        for step in range(1, steps + 1):
+            number = 0 if step == steps else draw(st.integers(1, 3))
+            events += _step(draw, f"{name}.{step}", step, number)
+            calls_made += number
+        reason: ev.StopReason = draw(st.sampled_from(["llm_done", "max_steps", "user_interrupt"]))
+        status: ev.Status = "success" if reason == "llm_done" else "partial"
+        events.append(
+            ev.AgentEnd(
+                run=name, stop_reason=reason, status=status, steps=steps, tool_calls=calls_made, duration=1.0
+            )
+        )
+    return numbered(events)
+
+
+def _step(draw: st.DrawFn, name: str, step: int, number: int) -> list[AnyEvent]:
+    """One model call and the ``number`` tool calls that it asks for, which may end in any order."""
+    asked = [Call(f"{name}.c{n}", draw(st.sampled_from(["read_file", "edit_file"]))) for n in range(number)]
+    said = (Text(f"step {name}"),) if not asked or draw(st.booleans()) else ()
+    message = Message(f"{name}a", "assistant", (*said, *asked), origin="model", model="a/one", tokens=5)
+    events: list[AnyEvent] = [
+        ev.TurnStart(step=step),
+        ev.MessageStart(id=message.id, role="assistant"),
+        ev.MessageUpdate(id=message.id, delta="text", text=message.text),
+        ev.MessageEnd(message=message),
+        ev.Usage(purpose="turn", model="a/one", input=50, output=5, cost_usd=0.001, message_id=message.id),
+        *(ev.ToolExecutionStart(call=call, summary=f"{call.id}.py") for call in asked),
+    ]
+    for call in draw(st.permutations(asked)):
+        if call.name == "edit_file":
+            events.append(ev.HookStart(call_id=call.id, name="lint", path="a.py"))
+            ended = draw(st.sampled_from(_HOOK_ENDS))
+            events.append(msgspec.structs.replace(ended, call_id=call.id, output=draw(texts)))
+        status = draw(st.sampled_from(_STATUSES))
+        changed = ("a.py",) if call.name == "edit_file" and status == "ok" else ()
+        end = ev.ToolExecutionEnd(
+            call_id=call.id, name=call.name, status=status, text=draw(texts), changed=changed, tokens=3
+        )
+        events.append(end)
+    if asked and draw(st.booleans()):
+        events.append(ev.SteeringQueued(id=f"{name}s", text="rather so"))
+        delivered = user(f"{name}s", "rather so", origin="steering")
+        events.append(ev.SteeringDelivered(messages=(delivered,)))
+    events.append(ev.TurnEnd(step=step, tool_calls=number))
+    return events

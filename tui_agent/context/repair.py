@@ -198,6 +198,8 @@ def _settle(messages: list[Message], tally: Counter[str]) -> list[Message]:
                 continue
             if message.interrupted and isinstance(part, Reasoning):
                 part = Reasoning(part.text)
+                if not part.text.strip():
+                    continue
             elif message.interrupted and isinstance(part, Call):
                 answer = answers.get((at, place))
                 if answer is None or not _result_at(messages, answer).ok:

@@ -45,7 +45,7 @@ class Page:
         self._last = ""
         self._gap = False
         self._calls: dict[str, _OpenCall] = {}
-        self._current: str = ""
+        self._current: str | None = None
 
     def take(self) -> list[str]:
         """The lines since the last time."""
@@ -55,10 +55,11 @@ class Page:
     def say(self, key: str, *, gap: bool = False, **values: object) -> None:
         """One sentence; ``gap`` puts an empty line before it. Text among the values may be foreign."""
         foreign = {name: clean(value) if isinstance(value, str) else value for name, value in values.items()}
-        self.put(self.words[key].format(**foreign).rstrip(), gap=gap)
+        self.put(self.words[key].format(**foreign), gap=gap)
 
     def put(self, line: str, *, gap: bool = False) -> None:
         """One line as it is."""
+        line = line.rstrip()
         if (gap or self._gap) and self._last:
             self._lines.append("")
         self._gap = False
@@ -78,7 +79,7 @@ class Page:
     def open_call(self, call_id: str, name: str, summary: str) -> None:
         """A call starts; its line appears now, or when the call before it has ended."""
         self._calls[call_id] = _OpenCall(self._call_line(name, summary))
-        if not self._current:
+        if self._current is None:
             self._current = call_id
             self.put(self._calls[call_id].line)
 
@@ -100,7 +101,7 @@ class Page:
         if call_id != self._current:
             return
         self._finish(self._calls.pop(call_id))
-        self._current = ""
+        self._current = None
         for held_id, held in list(self._calls.items()):
             if held.outcome is not None:
                 del self._calls[held_id]
