@@ -12,9 +12,9 @@ Fault = tuple[str, str]
 """Where (``context.compact_at``) and what is wrong."""
 
 MOA_MOST = 8
-"""Reference models of one Mixture of Agents (seed H)."""
+"""Reference models of one Mixture of Agents; each is a whole model call."""
 
-_RULE = re.compile(r"[A-Za-z_*][\w*.-]*(\(.*\))?", re.DOTALL)
+_RULE = re.compile(r"\s*[\w*?.:-]+\s*(?:\(.*\)\s*)?", re.DOTALL)
 
 
 def faults(config: Config) -> list[Fault]:
@@ -75,7 +75,7 @@ def _rules(config: Config) -> Iterator[Fault]:
     permissions = config.permissions
     for name, rules in (("allow", permissions.allow), ("ask", permissions.ask), ("deny", permissions.deny)):
         for at, rule in enumerate(rules):
-            if not _RULE.fullmatch(rule.strip()):
+            if not _RULE.fullmatch(rule):
                 yield f"permissions.{name}[{at}]", f'expected tool or tool(pattern), got "{rule}"'
 
 

@@ -112,7 +112,7 @@ KEYS: dict[str, Key] = {
     "hooks.post_edit[].timeout": _number("Longest time it may take.", _SECONDS, above=0),
     "hooks.post_edit[].enabled": Key("Whether it runs.", "true or false"),
     "sessions": Key("What is kept.", "the settings of sessions"),
-    "sessions.auto_save": Key("Whether sessions are kept after the program ends.", "true or false"),
+    "sessions.auto_save": Key("Whether sessions are written to disk.", "true or false"),
     "sessions.keep_days": _number("Days after which sessions are removed (0: never).", "a whole number of days", low=0),
     "self_eval": Key("Whether a model reviews the result: not at all, once, or with corrections.", "a kind of review"),
     "ui": Key("The screen.", "the settings of the screen"),

@@ -81,10 +81,10 @@ class Looks:
 
 def read_theme(path: Path) -> tuple[Looks | None, list[ConfigError]]:
     """Read a theme and what it is based on; None if anything is wrong with it."""
-    sheet, errors = _sheet(path, bundled=False)
-    if errors:
+    sheet, errors = _sheet(path)
+    if sheet is None:
         return None, errors
-    words = _Words(sheet)
+    words = _Words(sheet, errors)
     grounds = {name: words.colour(node, f"grounds.{name}") for name, node in sheet.grounds.items()}
     roles = {name: words.look(node, f"roles.{name}") for name, node in sheet.roles.items()}
     syntax = {name: words.look(node, f"syntax.{name}") for name, node in sheet.syntax.items()}
@@ -96,7 +96,7 @@ def read_theme(path: Path) -> tuple[Looks | None, list[ConfigError]]:
             ConfigError(f"lacks {', '.join(missing)}", file=visible(str(path)), where="grounds")
         )
     if words.errors:
-        return None, words.errors
+        return None, sorted(words.errors, key=lambda error: (error.file, error.line))
     title = sheet.title or path.stem
     return Looks(title, sheet.dark is not False, bool(sheet.terminal_colours), grounds, roles, syntax), []
 
@@ -113,25 +113,24 @@ def inherited(name: str, looks: Mapping[str, Look], table: Mapping[str, Role]) -
     return look
 
 
-def _sheet(path: Path, *, bundled: bool) -> tuple[Sheet, list[ConfigError]]:
-    """Read one file over its base. Only bundled themes are bases, so that a user's ``dark`` may be based on ours."""
+def _sheet(path: Path, above: tuple[Path, ...] = ()) -> tuple[Sheet | None, list[ConfigError]]:
+    """Read one file over its base; None if there is nothing to go on with."""
     parsed = read(path)
     errors = list(parsed.errors)
     root = parsed.root
     entries = root.value if root is not None else {}
-    if not isinstance(entries, dict):
-        assert root is not None
-        return Sheet(), [*errors, root.error(f"expected sections such as `roles:`, got {show(root)}")]
-    base = _base(path, entries.get("based_on"), errors, bundled=bundled)
-    sheet = base or Sheet()
+    if root is not None and not isinstance(entries, dict):
+        return None, [*errors, root.error(f"expected sections such as `roles:`, got {show(root)}")]
+    if errors and root is None:
+        return None, errors
+    assert isinstance(entries, dict)
+    sheet = _base(path, entries.get("based_on"), above, errors)
+    if sheet is None:
+        return None, errors
     for key, node in entries.items():
         if key not in _KEYS:
-            errors.append(
-                node.error(
-                    f"unknown key{did_you_mean(key, _KEYS) or '; there are ' + ', '.join(_KEYS)}",
-                    visible(key, 40),
-                )
-            )
+            near = did_you_mean(key, _KEYS) or "; there are " + ", ".join(_KEYS)
+            errors.append(node.error(f"unknown key{near}", visible(key, 40)))
         elif key == "title":
             sheet.title = visible(node.text, 40)
         elif key in ("dark", "terminal_colours"):
@@ -144,7 +143,8 @@ def _sheet(path: Path, *, bundled: bool) -> tuple[Sheet, list[ConfigError]]:
     return sheet, errors
 
 
-def _base(path: Path, node: Node | None, errors: list[ConfigError], *, bundled: bool) -> Sheet | None:
+def _base(path: Path, node: Node | None, above: tuple[Path, ...], errors: list[ConfigError]) -> Sheet | None:
+    """Read what a theme is based on. Only bundled themes are bases, so that a user's ``dark`` may be based on ours."""
     folder = assets.themes_dir()
     name = BASE
     if node is not None:
@@ -154,14 +154,16 @@ def _base(path: Path, node: Node | None, errors: list[ConfigError], *, bundled: 
             errors.append(node.error(f"expected a bundled theme, got {show(node)}{near}", "based_on"))
             return None
         name = node.value
-    elif bundled or path.parent == folder:
+    elif path.parent == folder:
+        return Sheet()
+    base = folder / f"{name}.yaml"
+    if base in above:
+        errors.append(ConfigError("is based on itself", file=visible(str(path)), where="based_on"))
         return None
-    if bundled:
-        errors.append(ConfigError("a base can't have a base", file=visible(str(path)), where="based_on"))
-        return None
-    sheet, faults = _sheet(folder / f"{name}.yaml", bundled=True)
+    sheet, faults = _sheet(base, (*above, base))
     errors.extend(faults)
-    sheet.title = ""
+    if sheet is not None:
+        sheet.title = ""
     return sheet
 
 
@@ -184,8 +186,8 @@ def _section(key: str, node: Node, into: dict[str, Node], errors: list[ConfigErr
 class _Words:
     """Resolves the words of looks; faults are collected."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        self.errors: list[ConfigError] = []
+    def __init__(self, sheet: Sheet, errors: list[ConfigError]) -> None:
+        self.errors = errors
         self._colours = sheet.colours
         self._named = bool(sheet.terminal_colours)
 
@@ -193,10 +195,11 @@ class _Words:
         """Read ``bold accent on raised``, any part of which may be missing."""
         if not isinstance(node.value, str):
             self.errors.append(
-                node.error(f'expected a look such as "bold red on black", got {show(node)}', where)
+                node.error(f'expected a look such as "bold ink", got {show(node)}{_hint(node)}', where)
             )
             return Look()
-        colour, ground, attributes, after_on = "", "", [""][:0], False
+        colour, ground, after_on = "", "", False
+        attributes: list[str] = []
         for word in node.value.split():
             if word in ATTRIBUTES:
                 attributes.append(word)
@@ -216,7 +219,7 @@ class _Words:
         """Read one colour, or the name of one."""
         if isinstance(node.value, str) and node.value.strip():
             return self._resolve(node.value.strip(), node, where)
-        self.errors.append(node.error(f"expected a colour, got {show(node)}", where))
+        self.errors.append(node.error(f"expected a colour, got {show(node)}{_hint(node)}", where))
         return ""
 
     def plain(self, node: Node, where: str) -> str:
@@ -227,7 +230,7 @@ class _Words:
             return "#{:02x}{:02x}{:02x}".format(*rgb)
         if self._named and (word in ANSI or word == DEFAULT):
             return word
-        hint = "; colours need quotes, because # begins a comment" if node.value is None else ""
+        hint = _hint(node)
         if word in ANSI or word == DEFAULT:
             hint = "; names of terminal colours need `terminal_colours: true`"
         self.errors.append(node.error(f'expected a colour such as "#7aa2f7", got {show(node)}{hint}', where))
@@ -245,3 +248,7 @@ class _Words:
         near = did_you_mean(word, [*self._colours, *ATTRIBUTES])
         self.errors.append(node.error(f'"{visible(word, 30)}" is no colour{near}', where))
         return ""
+
+
+def _hint(node: Node) -> str:
+    return "; a colour needs quotes, because # begins a comment" if node.value is None else ""
