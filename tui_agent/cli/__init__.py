@@ -1,1 +1,130 @@
-"""The command line."""
+"""The command line: ``tui-agent [DIR]`` opens the UI, everything else is a subcommand.
+
+``--help`` must answer at once, so nothing heavier than click is imported before a command is chosen.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tui_agent import __version__
+
+EXIT_CONFIG = 3
+"""Exit code for anything a person must mend before the program can start (mission row 12)."""
+
+COMMANDS: dict[str, str] = {
+    "run": "tui_agent.cli.run:run",
+    "replay": "tui_agent.cli.replay:replay",
+    "sessions": "tui_agent.cli.sessions:sessions",
+    "models": "tui_agent.cli.inspect:models",
+    "config": "tui_agent.cli.inspect:config",
+    "doctor": "tui_agent.cli.doctor:doctor",
+    "themes": "tui_agent.cli.inspect:themes",
+    "keys": "tui_agent.cli.inspect:keys",
+}
+"""Subcommands and where they are; each is imported when it is called."""
+SHORT_HELP: dict[str, str] = {
+    "run": "Run one prompt without a screen.",
+    "replay": "Play a saved session.",
+    "sessions": "List, show, search, export, fork, verify, remove sessions.",
+    "models": "Known models and local servers.",
+    "config": "The effective configuration and where each value came from.",
+    "doctor": "Check terminal, keys, git, ripgrep, credentials, stores.",
+    "themes": "List and check themes.",
+    "keys": "List and check key bindings.",
+}
+_OPEN = "open"
+
+
+class Program(click.Group):
+    """A group whose default command opens the UI, and whose subcommands are imported when they are called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version")):
+            args = [_OPEN, *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        target = "tui_agent.cli.open:open_ui" if cmd_name == _OPEN else COMMANDS.get(cmd_name)
+        if target is None:
+            return None
+        module, _, name = target.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        formatter.write_usage("tui-agent", "[DIR] [OPTIONS]")
+        formatter.write_usage("tui-agent", "COMMAND [ARGS]...", prefix="       ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        opener = self.get_command(ctx, _OPEN)
+        if opener is not None:
+            rows = [row for param in opener.get_params(ctx) if (row := param.get_help_record(ctx))]
+            with formatter.section("Options"):
+                formatter.write_dl([*rows, ("--version", "Show the version and exit.")])
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SHORT_HELP.items()))
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="tui-agent")
+def program() -> None:
+    """Work with a coding agent, full screen.
+
+    Opens in DIR (default: here). With no model configured you choose one, or the demo, which needs no key and no network.
+    """
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Entry point; exits with the code of mission row 12, 3 for a mistake on the command line."""
+    try:
+        code: Any = program.main(argv, prog_name="tui-agent", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        sys.exit(EXIT_CONFIG)
+    except BrokenPipeError:
+        _silence_stdout()
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(text: str, code: int = EXIT_CONFIG) -> click.ClickException:
+    """An error that prints ``text`` as it is and exits with ``code``."""
+    error = _Plain(text)
+    error.exit_code = code
+    return error
+
+
+class _Plain(click.ClickException):
+    def show(self, file: Any = None) -> None:
+        click.echo(self.message, file=file or sys.stderr)
+
+
+def directory(value: str) -> Path:
+    """DIR as a folder; what is neither a folder nor a command names the nearest of both."""
+    path = Path(value).expanduser()
+    if path.is_dir():
+        return path.resolve()
+    near = difflib.get_close_matches(value, COMMANDS, 1)
+    meant = f" Did you mean the command {near[0]!r}?" if near else ""
+    what = "is not a folder" if path.exists() else "does not exist"
+    raise fail(f"tui-agent: {value}: {what}.{meant}")
+
+
+def _silence_stdout() -> None:
+    """The reader of our output has gone: keep the interpreter from complaining when it flushes."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

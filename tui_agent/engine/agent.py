@@ -372,6 +372,8 @@ class Agent:
         if run is None:
             return "No run is going on."
         limit, ceiling = run.iterations.limit, run.limits.hard_max_steps
+        if run.held:
+            return f"Refused: the person wants you to finish within {limit} steps ({run.iterations.remaining} left)."
         more = min(limit + run.settings.extend_by, ceiling)
         if more <= limit:
             return f"Refused: the hard ceiling of {ceiling} steps is reached. Finish with the steps that are left."

@@ -7,6 +7,7 @@ the history takes them in the model's order (``state.py``).
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_agent.config.sections import Hook
 from tui_agent.core import events as ev
 from tui_agent.core.errors import ToolError
 from tui_agent.core.messages import Call
@@ -56,7 +56,8 @@ class Refused(Exception):
 
     def __init__(self, status: ev.ToolStatus, text: str, summary: str = "") -> None:
         super().__init__(text)
-        self.status, self.text, self.summary = status, text, summary
+        self.status: ev.ToolStatus = status
+        self.text, self.summary = text, summary
 
 
 class Batch:
@@ -66,6 +67,7 @@ class Batch:
         self._agent = agent
         self._calls = list(calls)
         self._running: set[asyncio.Task[None]] = set()
+        self._slots = asyncio.Semaphore(AT_ONCE)
         self._stopping = False
         self._grace_timer: asyncio.TimerHandle | None = None
 
@@ -98,19 +100,12 @@ class Batch:
             task.cancel()
 
     def _groups(self) -> Iterable[list[Call]]:
-        """Neighbouring calls that may run together."""
-        group: list[Call] = []
-        for call in self._calls:
-            if self._may_overlap(call) and len(group) < AT_ONCE:
-                group.append(call)
-                continue
-            if group:
-                yield group
-            group = [call] if self._may_overlap(call) else []
-            if not group:
-                yield [call]
-        if group:
-            yield group
+        """Neighbouring calls that may run together; every other call is a group of its own."""
+        for overlap, calls in itertools.groupby(self._calls, self._may_overlap):
+            if overlap:
+                yield list(calls)
+            else:
+                yield from ([call] for call in calls)
 
     def _may_overlap(self, call: Call) -> bool:
         if not self._agent.kit.config.context.parallel_tools or self._agent.state.confirm == "confirm-all":
@@ -123,7 +118,9 @@ class Batch:
         agent = self._agent
         began = agent.kit.world.now()
         try:
-            end = await self._run_one(call)
+            async with self._slots:
+                began = agent.kit.world.now()
+                end = await self._run_one(call)
         except Refused as refused:
             end = self._ended(call, refused.status, refused.text, summary=refused.summary)
         except asyncio.CancelledError:
@@ -235,7 +232,7 @@ class Batch:
     async def _hooks(self, call_id: str, changed: tuple[str, ...]) -> str:
         """Run the post-edit hooks of every changed file, one after another; returns what joins the tool's result."""
         agent, kit = self._agent, self._agent.kit
-        outcomes: list[tuple[Hook, str, hook_policy.HookOutcome]] = []
+        outcomes: list[hook_policy.HookOutcome] = []
         for path in changed:
             for hook in hook_policy.matching(kit.config.hooks.post_edit, path):
                 agent.emit(ev.HookStart(call_id=call_id, name=hook.name, path=path, command=hook.command))
@@ -243,10 +240,10 @@ class Batch:
                 agent.emit(
                     ev.HookEnd(
                         call_id=call_id, name=hook.name, path=path, status=outcome.status, output=outcome.output,
-                        exit_code=outcome.exit_code, duration=outcome.duration, rewrote=outcome.rewrote,
+                        exit_code=outcome.exit_code, duration=round(outcome.duration, 3), rewrote=outcome.rewrote,
                     )
                 )  # fmt: skip
-                outcomes.append((hook, path, outcome))
+                outcomes.append(outcome)
         text = hook_policy.joined(outcomes)
         return f"\n\n{text}" if text else ""
 

@@ -145,7 +145,7 @@ def _work(state: State, run: Run) -> Step:
     tail = state.tail
     if state.steering and run.calls_made:
         return Deliver("steering")
-    if tail is not None and tail.role == "assistant":
+    if run.empty_reply or (tail is not None and tail.role == "assistant"):
         return _after_reply(state, run, tail)
     if run.bad_batches > NUDGES["malformed"]:
         return Close(Trip("incomplete", run.bad_batches, NUDGES["malformed"]))
@@ -154,7 +154,7 @@ def _work(state: State, run: Run) -> Step:
     return _make_room(state, run) or CallModel()
 
 
-def _after_reply(state: State, run: Run, reply: Message) -> Step:
+def _after_reply(state: State, run: Run, reply: Message | None) -> Step:
     """The model asked for no tools: is it really done, and is anything else waiting?"""
     why = _unfinished(run, reply)
     if why is not None:
@@ -171,14 +171,12 @@ def _after_reply(state: State, run: Run, reply: Message) -> Step:
     return Finish("llm_done")
 
 
-def _unfinished(run: Run, reply: Message) -> Literal["length", "empty", "partial"] | None:
+def _unfinished(run: Run, reply: Message | None) -> Literal["length", "empty", "partial"] | None:
     if run.broken_stream:
         return "partial"
-    if reply.interrupted:
-        return None
-    if reply.finish == "length":
-        return "length"
-    return None if reply.text.strip() or reply.calls else "empty"
+    if run.empty_reply:
+        return "empty"
+    return "length" if reply is not None and reply.finish == "length" and not reply.interrupted else None
 
 
 def _recover(run: Run, failure: Failure) -> Step:

@@ -60,7 +60,7 @@ class EngineProcess:
         errors = Paths.from_environ().state_dir / "engine.log"
         try:
             errors.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with open(errors, "ab", opener=_private) as sink:  # noqa: PTH123, ASYNC230 - Path.open takes no opener
+            with open(errors, "ab", opener=_private) as sink:  # noqa: ASYNC230 - Path.open takes no opener
                 process = await asyncio.create_subprocess_exec(
                     sys.executable, "-m", "tui_agent.engine.process", str(command_read), str(event_write),
                     pass_fds=(command_read, event_write), stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink,
@@ -182,6 +182,9 @@ async def _serve(command_fd: int, event_fd: int) -> int:
     first = await anext(lines, None)
     if first is None:
         return 0
+    from tui_agent.llm.credentials import redact
+    from tui_agent.readers.logfile import JsonFile, pipelines
+
     try:
         session = _assembled(launching.decode(first))
     except AgentError as error:
@@ -190,7 +193,8 @@ async def _serve(command_fd: int, event_fd: int) -> int:
         await _drained(writer)
         writer.close()
         return 3 if isinstance(error, ConfigError) else 1
-    return await _converse(session, lines, send, writer)
+    with pipelines([JsonFile(session.loaded.paths.log_file, redact)]):
+        return await _converse(session, lines, send, writer)
 
 
 def _assembled(launch: Launch) -> Session:

@@ -109,6 +109,10 @@ class Run:
     retry_cut: str = ""
     fallbacks_used: list[str] = field(default_factory=lambda: [])
     broken_stream: bool = False
+    empty_reply: bool = False
+    """The last reply had neither text nor calls."""
+    held: bool = False
+    """The person set the number of steps, so the model's requests for more are refused."""
     compactions: int = 0
     futile: int = 0
     nudges: dict[str, int] = field(default_factory=lambda: {})
@@ -118,6 +122,8 @@ class Run:
     warned_at: int = 0
     extensions: int = 0
     final_output: str = ""
+    carried: str = ""
+    """The beginning of an answer whose continuation was asked for."""
     warned: set[str] = field(default_factory=set[str])
 
 
@@ -330,7 +336,7 @@ def _turn_start(state: State, event: ev.TurnStart) -> None:
     run = state.run
     if run is None:
         return
-    run.failure, run.retry, run.retry_cut = None, None, ""
+    run.failure, run.retry, run.retry_cut, run.empty_reply = None, None, "", False
     run.calls_made += 1
     if event.grace:
         run.grace_used = True
@@ -371,21 +377,24 @@ def _message_end(state: State, event: ev.MessageEnd) -> None:
     if run is None:
         return
     if message.text.strip():
-        run.final_output = message.text
+        run.final_output = run.carried + message.text
     if event.purpose == "close":
         run.closed = True
         return
     run.failure = event.failure
     run.broken_stream = event.failure is not None and bool(message.parts)
+    run.empty_reply = event.failure is None and not message.text.strip() and not message.calls
     if event.failure is None and not message.interrupted:
         run.attempts, run.plain, run.asked_again = 0, False, False
         run.tool_calls += len(message.calls)
+        run.carried = ""
         if message.calls or message.finish != "length":
             run.nudges.pop("length", None)
-        if message.parts:
+        if not run.empty_reply:
             run.nudges.pop("empty", None)
             run.nudges.pop("partial", None)
-        run.repetitions.reply(message.text)
+        if not message.calls:
+            run.repetitions.reply(message.text)
 
 
 @_on(ev.SteeringQueued)
@@ -559,6 +568,7 @@ def _limit_warning(state: State, event: ev.LimitWarning) -> None:
 def _limit_changed(state: State, event: ev.LimitChanged) -> None:
     state.limit_changes[event.limit] = event.value
     if state.run is not None:
+        state.run.held = state.run.held or event.limit == "max_steps"
         _set_limit(state.run, event.limit, event.value)
 
 
@@ -615,9 +625,11 @@ def _closing(state: State, event: ev.Closing) -> None:
 @_on(ev.Nudge)
 def _nudge(state: State, event: ev.Nudge) -> None:
     _append(state, event.message)
-    if state.run is not None:
-        state.run.nudges[event.why] = event.attempt
-        state.run.broken_stream = False
+    run = state.run
+    if run is not None:
+        run.nudges[event.why] = event.attempt
+        run.broken_stream = run.empty_reply = False
+        run.carried = run.final_output if event.why in ("length", "partial") else ""
 
 
 @_on(ev.Stall)

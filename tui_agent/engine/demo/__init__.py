@@ -12,6 +12,7 @@ import msgspec
 
 from tui_agent.config.sections import Config, Hook, Hooks, Permissions
 from tui_agent.engine.demo import project, script
+from tui_agent.engine.launch import Launch
 from tui_agent.llm.api import Model, ModelSpec
 from tui_agent.llm.scripted import ScriptedModel
 
@@ -69,3 +70,10 @@ def model() -> Model:
     except ValueError:
         speed = 1.0
     return ScriptedModel(script.turn, rate=RATE * max(0.0, speed))
+
+
+def launch(given: Launch) -> Launch:
+    """The launch of a demo: on a fresh scratch project, unless it goes on with a session."""
+    if given.resume:
+        return given
+    return msgspec.structs.replace(given, cwd=str(prepare()), demo=True, title="demo")
