@@ -48,7 +48,7 @@ def repair(messages: Sequence[Message], *, model: str = "") -> tuple[list[Messag
     A history may end with an assistant message and stays so: whether it can be sent as it is says ``sendable``.
     """
     tally: Counter[str] = Counter()
-    tidy = _settle(_sort_parts(messages, model, tally), tally)
+    tidy = _settle(_sort_parts(messages, model, tally))
     history = _merge(tidy, tally)
     history = _answer(history, tally)
     history = _merge(history, tally)
@@ -180,11 +180,12 @@ def _with_parts(message: Message, role: Role, parts: tuple[Part, ...]) -> Messag
     return msgspec.structs.replace(message, role=role, parts=parts, tokens=0)
 
 
-def _settle(messages: list[Message], tally: Counter[str]) -> list[Message]:
+def _settle(messages: list[Message]) -> list[Message]:
     """Make interrupted replies plain.
 
     Their opaque reasoning goes, as a signature over half a thought is refused, and with it every call that did not
-    run: a cut reply's calls are never started, and Claude refuses a call whose signed thought is missing.
+    run: a cut reply's calls are never started, and Claude refuses a call whose signed thought is missing. That is the
+    ordinary end of an interrupted reply, so it is not counted as a repair.
     """
     if not any(message.interrupted for message in messages):
         return messages
@@ -204,10 +205,10 @@ def _settle(messages: list[Message], tally: Counter[str]) -> list[Message]:
                 answer = answers.get((at, place))
                 if answer is None or not _result_at(messages, answer).ok:
                     gone |= {answer} if answer else set()
-                    tally["dropped"] += 1
                     continue
             parts.append(part)
-        settled.append(_with_parts(message, message.role, tuple(parts)))
+        if parts:
+            settled.append(_with_parts(message, message.role, tuple(parts)))
     return settled
 
 

@@ -87,5 +87,6 @@ def _read(path: Path) -> str:
         data = file.read(MOST_PER_FILE + 1)
     text = data[:MOST_PER_FILE].decode("utf-8", "replace")
     if len(data) > MOST_PER_FILE:
-        text = f"{text[: text.rfind(chr(10)) + 1] or text}\n[… cut after {MOST_PER_FILE // 1024} KB …]\n"
+        whole_lines = text.rpartition("\n")[0] or text
+        text = f"{whole_lines}\n[… cut after {MOST_PER_FILE // 1024} KB …]\n"
     return text.removeprefix("\ufeff")
