@@ -72,7 +72,7 @@ class JsonFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.fchmod(descriptor, 0o600)
-        return open(descriptor, "a", encoding="utf-8")  # noqa: PTH123 -- a descriptor, not a path
+        return open(descriptor, "a", encoding="utf-8")
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record, into the file that now has the name."""
