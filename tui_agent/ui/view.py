@@ -58,11 +58,10 @@ class View:
         self,
         *,
         key: Key = shipped_key,
-        result_tokens: int = 2000,
         fold_reasoning: bool = True,
     ) -> None:
         self.page = Page()
-        self.tools = Tools(self.page, result_tokens=result_tokens)
+        self.tools = Tools(self.page)
         self.messages = Messages(self.page, self.tools, fold_reasoning=fold_reasoning)
         self.meters = Meters()
         self.run = Run(self.page)
@@ -149,6 +148,12 @@ class View:
             return Activity()
         return self._model_activity()
 
+    def cut_off(self) -> None:
+        """The engine has gone: what was open will not go on. The log decides what becomes of it when it is read again."""
+        self.messages.settle()
+        self.tools.settle()
+        self.run.cut_off()
+
     # ---- inside
 
     def _end(self, event: AgentEnd) -> None:
@@ -179,14 +184,16 @@ class View:
         running = self.tools.running
         first = running[0]
         name = words.first_line(f"{first.name} {first.summary}", 60)
+        name = name.removeprefix("run_command ")
         what = f"running {name}" if len(running) == 1 else f"running {len(running)} tools: {name}"
         return Activity("tool", what, first.started)
 
     def _model_activity(self) -> Activity:
         stream, limits = self.messages.stream, self.meters.limits
         if stream is None:
-            what = f"closing: {self.run.closing.replace('_', ' ')}" if self.run.closing else "working"
-            return Activity("model", what, self.run.waiting_since)
+            since = self.run.waiting_since
+            model = self.meters.via or words.model_label(self.meters.model)
+            return Activity("model", f"waiting for {model}", since, since, limits.step_timeout)
         doing = {
             "summary": "compacting the context",
             "evaluation": "reviewing the work",

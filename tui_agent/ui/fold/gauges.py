@@ -16,6 +16,7 @@ from tui_agent.core.events import (
     ModeChanged,
     ModelChanged,
     RunLimits,
+    RunSettings,
     SessionRenamed,
     SessionStart,
     TurnStart,
@@ -48,8 +49,10 @@ class Money:
 
     known: float = 0.0
     unknown: int = 0
+    calls: int = 0
 
     def add(self, usd: float | None) -> None:
+        self.calls += 1
         if usd is None:
             self.unknown += 1
         else:
@@ -95,6 +98,7 @@ class Meters:
         self.mode: Mode = "build"
         self.confirm: ConfirmMode = "confirm-sensitive"
         self.limits = RunLimits(max_steps=0)
+        self.settings = RunSettings()
         self.max_steps = 0
         self.step = 0
         self.grace = False
@@ -105,7 +109,9 @@ class Meters:
         self.cached = -1.0
         self.parts: tuple[tuple[str, int], ...] = ()
         self.tools_tokens = 0
-        self.output_tokens = self.input_tokens = 0
+        self.by_purpose: dict[str, Money] = {}
+        self.by_model: dict[str, Money] = {}
+        self.input_tokens = self.cached_tokens = self.output_tokens = self.reasoning_tokens = 0
 
     def handlers(self) -> Handlers:
         return {
@@ -149,7 +155,7 @@ class Meters:
 
     def run_starts(self, event: AgentStart) -> None:
         self.model, self.via, self.why_model = event.model, "", event.why
-        self.limits, self.max_steps = event.limits, event.limits.max_steps
+        self.limits, self.max_steps, self.settings = event.limits, event.limits.max_steps, event.settings
         self.window = event.window or self.window
         self.parts, self.tools_tokens = event.parts, event.tools_tokens
         self.step, self.grace, self.turn = 0, False, Money()
@@ -160,8 +166,12 @@ class Meters:
     def usage(self, event: Usage) -> None:
         self.turn.add(event.cost_usd)
         self.total.add(event.cost_usd)
+        self.by_purpose.setdefault(event.purpose, Money()).add(event.cost_usd)
+        self.by_model.setdefault(event.model, Money()).add(event.cost_usd)
         self.input_tokens += event.input
+        self.cached_tokens += event.cached
         self.output_tokens += event.output
+        self.reasoning_tokens += event.reasoning
         if event.purpose in {"turn", "close"} and event.input:
             self.cached = min(event.cached / event.input, 1.0)
 

@@ -98,7 +98,8 @@ class Messages:
 
     def said(self, message: Message) -> None:
         """A message of a person; the program's own are lines of their own events."""
-        if message.id in self.page.by_id or message.origin not in {"person", "steering", "follow_up"}:
+        known = message.id in self.page.by_id
+        if known or message.synthetic or message.origin not in {"person", "steering", "follow_up"}:
             return
         images = sum(isinstance(part, Image) for part in message.parts)
         text = message.text + ("\n" if message.text and images else "") + "[image] " * images

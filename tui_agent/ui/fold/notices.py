@@ -22,6 +22,7 @@ from tui_agent.core.events import (
     ModelChanged,
     Notice,
     Nudge,
+    PhaseChanged,
     Retry,
     RetryCut,
     Rewind,
@@ -97,6 +98,7 @@ class Notices:
             Retry: self.retry,
             RetryCut: self.retry_cut,
             Fallback: self.fallback,
+            PhaseChanged: self.phase,
             Compaction: self.compaction,
             Evaluation: self.evaluation,
             Nudge: self.nudge,
@@ -153,6 +155,9 @@ class Notices:
             level="warning",
             right=event.why,
         )
+
+    def phase(self, _event: PhaseChanged) -> None:
+        self.say("the plan is accepted: now it is built")
 
     def compaction(self, event: Compaction) -> None:
         if event.method == "none":

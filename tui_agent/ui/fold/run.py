@@ -143,6 +143,11 @@ class Run:
             self.queue = {key: item for key, item in self.queue.items() if item.text not in event.returned}
             self.page.changes.append(Change("returned", text="\n\n".join(event.returned)))
 
+    def cut_off(self) -> None:
+        """Nothing runs any more."""
+        self.running, self.stopping, self.stop_after_step, self.closing = False, None, False, None
+        self._nothing_waits()
+
     def turn(self, event: TurnStart) -> None:
         self.waiting_since, self.retry, self.veto = event.ts, None, None
 

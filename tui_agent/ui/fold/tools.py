@@ -44,9 +44,9 @@ class FileChange:
 class Tools:
     """Folds calls and hooks, and counts what they changed."""
 
-    def __init__(self, page: Page, *, result_tokens: int) -> None:
+    def __init__(self, page: Page) -> None:
         self.page = page
-        self.result_tokens = result_tokens
+        self.result_tokens = 2000
         """Size from which the model sees only a part of an answer (0: never), in tokens."""
         self.open: dict[str, ToolBlock] = {}
         """Calls without an answer by id, oldest first."""
@@ -60,6 +60,8 @@ class Tools:
         self._blocks: dict[str, ToolBlock] = {}
         self._approvals: dict[str, ToolBlock] = {}
         self._problems: dict[tuple[str, str], int] = {}
+        self._live: set[str] = set()
+        """Calls fed by transient pieces, so the log's own copies of them are skipped."""
 
     def handlers(self) -> Handlers:
         return {
@@ -98,15 +100,18 @@ class Tools:
         """The message is complete: its calls are final, and those that it does not hold after all are gone."""
         prefix = f"{message.id}/"
         wanted = {call.id for call in message.calls}
-        for call_id in [
+        strays = [
             key for key, block in self.open.items() if block.id.startswith(prefix) and key not in wanted
-        ]:
-            self.page.remove(self.open.pop(call_id))
-            del self._blocks[call_id]
+        ]
         for call in message.calls:
+            if strays and call.id not in self._blocks:
+                self._rename(strays.pop(0), call.id)
             block = self._of_message(message.id, call.id, call.name)
             block.call, block.name, block.seq = call, call.name, self.page.seq
             self.page.changed(block)
+        for call_id in strays:
+            self.page.remove(self.open.pop(call_id))
+            del self._blocks[call_id]
 
     # ---- it runs
 
@@ -120,6 +125,10 @@ class Tools:
 
     def output(self, event: ToolExecutionUpdate) -> None:
         block = self.open.get(event.call_id)
+        if event.seq == 0:
+            self._live.add(event.call_id)
+        elif event.call_id in self._live:
+            return
         if block is None:
             return
         self.page.append(block, event.text)
@@ -130,6 +139,7 @@ class Tools:
     def end(self, event: ToolExecutionEnd) -> None:
         block = self._find(event.call_id, event.name)
         self.open.pop(event.call_id, None)
+        self._live.discard(event.call_id)
         block.status, block.outcome, block.duration = event.status, event.summary, event.duration
         block.display, block.full_output, block.untrusted = event.display, event.full_output, event.untrusted
         block.text = event.display.text if isinstance(event.display, Output) else event.text
@@ -154,6 +164,9 @@ class Tools:
                 self.page.changed(block)
 
     def asked(self, event: ApprovalRequested) -> None:
+        """The call waits for a person; a plan that waits is no call."""
+        if not event.call_id:
+            return
         block = self._find(event.call_id, event.intent.tool)
         block.status, block.preview = "waiting", event.intent.preview
         self.open[event.call_id] = self._approvals[event.id] = block
@@ -189,8 +202,9 @@ class Tools:
 
     # ---- the run
 
-    def run_starts(self, _event: AgentStart) -> None:
+    def run_starts(self, event: AgentStart) -> None:
         self.settle()
+        self.result_tokens = event.settings.max_tool_result_tokens
         self.calls_in_run, self.run_changes = 0, len(self.changes)
         self.ended_by_interrupt = []
 
@@ -226,6 +240,11 @@ class Tools:
         if block is None or not block.id.startswith(f"{message_id}/"):
             block = self._new(message_id, call_id, name)
         return block
+
+    def _rename(self, old: str, new: str) -> None:
+        """The engine gives a call another id when the provider's was used before."""
+        self._blocks[new] = self.open[new] = self.open.pop(old)
+        del self._blocks[old]
 
     def _find(self, call_id: str, name: str) -> ToolBlock:
         return self._blocks.get(call_id) or self._new("", call_id, name)

@@ -1,0 +1,1 @@
+"""What the actions of the keymap do, grouped by what they touch. Each group has a ``table`` by action id."""

@@ -1,0 +1,418 @@
+"""The app: starts things after the first paint, passes events to the screen and commands to the engine. It decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from textual.app import App
+from textual.binding import BindingType
+from textual.theme import Theme as TextualTheme
+
+from tui_agent.config.load import Loaded
+from tui_agent.config.sections import Config
+from tui_agent.config.trust import Trust, powers
+from tui_agent.config.yamlfile import Parsed
+from tui_agent.core.commands import Command, Interrupt, Prompt, SetModel
+from tui_agent.core.errors import AgentError, ConfigError, EngineGone
+from tui_agent.core.events import Event, Ready
+from tui_agent.engine import demo
+from tui_agent.engine.launch import Launch
+from tui_agent.ui.drafts import DraftFile, History
+from tui_agent.ui.keys import Keymap, Resolver
+from tui_agent.ui.library import Library
+from tui_agent.ui.models import ModelList
+from tui_agent.ui.outside import Outside
+from tui_agent.ui.render.lines import Palette
+from tui_agent.ui.screens.page import PageScreen
+from tui_agent.ui.screens.picker import Choice
+from tui_agent.ui.screens.session import SessionScreen
+from tui_agent.ui.screens.start import Start, StartScreen, TrustScreen
+from tui_agent.ui.settings import Settings, UiOptions
+from tui_agent.ui.source import EventSource, LiveSource
+from tui_agent.ui.view import View
+from tui_agent.ui.widgets.composer import Composer
+from tui_agent.ui.widgets.row import Line
+
+SLICE = 0.008
+"""Seconds of folding after which the screen gets a turn (a loop that never waits starves it)."""
+DRAFT_DELAY = 0.3
+"""Seconds from a change of the text to its being on disk."""
+WATCH_EVERY = 1.0
+"""Seconds between two looks at the times of the files that a person edits."""
+STOPPED = 130
+"""Exit code after a signal (row 12 of the specification)."""
+
+
+class TuiAgentApp(App[int]):
+    """One window on one session at a time."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+    TITLE = "tui-agent"
+    CSS = "Screen { background: $background; }"
+
+    def __init__(
+        self,
+        launch: Launch,
+        settings: Settings,
+        options: UiOptions | None = None,
+        *,
+        source: Callable[[Launch], EventSource] = LiveSource,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__()
+        self.launch = launch
+        self.settings = settings
+        self.options = options or settings.options
+        self.now = now
+        """Unix time in seconds."""
+        self.history_texts = History(settings.loaded.paths.history_file)
+        self.drafts = DraftFile(settings.loaded.paths.drafts_dir, Path(launch.cwd))
+        self.library = Library(self)
+        self.models = ModelList(self)
+        self.outside = Outside(self)
+        self.gone = ""
+        """Why the engine has ended, empty while it has not."""
+        self.tool_names: Sequence[str] = ()
+        self.session_path = ""
+        self.words: list[str] = []
+        """What is printed after the terminal is as it was."""
+        self._make_source = source
+        self._source: EventSource | None = None
+        self._waiting: list[Command] = []
+        self._linked = False
+        self._draft_timer: Any = None
+        self._leaving = False
+        self.main = SessionScreen(self.new_view(), self)
+        self._wear()
+
+    # ---- what widgets and actions ask for
+
+    @property
+    def palette(self) -> Palette:
+        """The theme that holds now."""
+        return self.settings.theme
+
+    @property
+    def keymap(self) -> Keymap:
+        """The keys that hold now."""
+        return self.settings.keymap
+
+    @property
+    def config(self) -> Config:
+        """The configuration that holds now."""
+        return self.settings.loaded.config
+
+    @property
+    def reduced_motion(self) -> bool:
+        """Whether nothing may pulse."""
+        return self.config.ui.reduced_motion
+
+    @property
+    def cwd(self) -> Path:
+        """Where the agent works."""
+        return Path(self.launch.cwd)
+
+    def ticks(self) -> float:
+        """Seconds on the clock of key events."""
+        return time.monotonic()
+
+    def new_resolver(self) -> Resolver:
+        """A reader of keys for one screen."""
+        return Resolver(self.keymap)
+
+    def new_view(self) -> View:
+        """An empty view with this app's keys and wishes."""
+        return View(key=self._label, fold_reasoning=self.config.ui.show_reasoning != "open")
+
+    def _label(self, action: str) -> str:
+        return self.keymap.hint(action)
+
+    def show_page(self, title: str, lines: Sequence[Line], *, source: str = "") -> None:
+        """Open a page of text."""
+        self.push_screen(PageScreen(self, title, lines, source=source), self.main.overlay_gone)
+
+    # ---- life
+
+    def get_default_screen(self) -> SessionScreen:
+        return self.main
+
+    def on_mount(self) -> None:
+        """Everything that takes time waits for the first paint."""
+        self.call_after_refresh(self._after_paint)
+
+    def _after_paint(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._signalled)
+        self.history_texts.load()
+        if self.main.composer.is_empty:
+            self.main.composer.restore(self.drafts.load())
+        self.set_interval(WATCH_EVERY, self._watch)
+        for error in self.settings.errors:
+            self.main.say(error)
+        self.run_worker(self._begin(), group="life", exit_on_error=True)
+
+    async def _begin(self) -> None:
+        """Ask what has to be known, then start the engine and say the first words."""
+        await self._ask_trust()
+        if not await self._ask_model():
+            return
+        if self.options.pick_session:
+            self.main.perform("sessions.open")
+        await self.connect()
+        if self.options.prompt:
+            self.send(Prompt(text=self.options.prompt))
+
+    async def _ask_trust(self) -> None:
+        loaded = self.settings.loaded
+        settings, folder = loaded.project_settings, loaded.project
+        if not loaded.untrusted_project or folder is None or loaded.trust == "refused":
+            return
+        if settings is None or not (powers(settings) or settings.data.strip()):
+            return
+        trusted = await self.push_screen_wait(TrustScreen(self, loaded))
+        self._answer_trust(folder, settings, trusted=trusted)
+
+    def _answer_trust(self, folder: Path, settings: Parsed, *, trusted: bool) -> None:
+        trust = Trust(self.settings.loaded.paths.trust_file)
+        try:
+            (trust.trust if trusted else trust.refuse)(folder, settings)
+        except OSError as error:
+            self.main.say(f"the answer could not be kept: {error}")
+        if trusted:
+            self._apply({"config", "theme", "keys"})
+
+    async def _ask_model(self) -> bool:
+        """Whether there is something to start: a model is configured, a session brings its own, or one was chosen."""
+        launch = self.launch
+        if launch.demo or launch.resume or self.config.model or "model" in launch.overrides:
+            return True
+        choice = await self.push_screen_wait(StartScreen(self))
+        if choice is None:
+            self.main.say("no model is chosen: f3 chooses one")
+            return True
+        self.take_start(choice.value)
+        return True
+
+    def take_start(self, start: Start) -> None:
+        """Begin with what was chosen."""
+        if start.demo:
+            self.launch = msgspec.structs.replace(self.launch, demo=True, cwd=str(demo.prepare()))
+            if not self.options.prompt:
+                self.main.composer.set_text(demo.PROMPT)
+        elif start.browse:
+            self.models.choose(self.main, query=f"{start.browse}/")
+        else:
+            overrides = {**self.launch.overrides, **start.overrides}
+            self.launch = msgspec.structs.replace(self.launch, overrides=overrides)
+
+    async def connect(self) -> None:
+        """Read what was, start the engine, listen to it."""
+        source = self._source = self._make_source(self.launch)
+        self.gone, self._linked = "", False
+        view = self.new_view()
+        await asyncio.to_thread(view.fold, source.history())
+        if view.blocks or self.main.view.blocks:
+            self.main.reset(view)
+        try:
+            await source.start()
+        except EngineGone as error:
+            self._lost(str(error))
+            return
+        self._linked = True
+        waiting, self._waiting = self._waiting, []
+        for command in waiting:
+            self.send(command)
+        self.run_worker(self._listen(source), group="engine", exclusive=True)
+
+    async def _listen(self, source: EventSource) -> None:
+        began = time.perf_counter()
+        async for event in source.events():
+            self._note(event)
+            self.main.receive((event,))
+            if time.perf_counter() - began > SLICE:
+                await asyncio.sleep(0)
+                began = time.perf_counter()
+        if source is self._source and not self._leaving:
+            self._lost(source.failure or "the engine has ended")
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, Ready):
+            self.session_path, self.tool_names = event.path, event.tools
+            if not self.main.view.meters.model:
+                self.main.view.meters.model = event.model
+
+    def _lost(self, why: str) -> None:
+        """The engine has gone; its log has not."""
+        self.gone, self._linked = why, False
+        self.main.view.cut_off()
+        self.main.receive(())
+
+    def restart(self) -> None:
+        """Start the engine again and go on with the session's log."""
+        if self.session_path and Path(self.session_path).exists():
+            self.launch = msgspec.structs.replace(self.launch, resume=self.session_path)
+        self.gone = ""
+        self.main.say("starting the engine again")
+        self.run_worker(self.connect(), group="life")
+
+    def failure_lines(self) -> list[Line]:
+        """The card of an engine that has gone: what happened, what is kept, what to do."""
+        if not self.gone:
+            return []
+        session = self.main.view.meters.session.id
+        kept = f"nothing was lost: session {session}" if session else "nothing was lost"
+        log = self.settings.loaded.paths.log_file
+        return [
+            ([(" ✗ ", "error"), (self.gone, "text")], []),
+            ([("   ", "text"), (f"{kept} · log: {log}", "dim")], []),
+            (
+                [
+                    ("   ", "text"),
+                    (self.keymap.hint("retry.now"), "key"),
+                    (" starts it again and goes on", "text"),
+                ],
+                [],
+            ),
+        ]
+
+    def send(self, command: Command) -> None:
+        """Pass a command to the engine, or keep it until there is one."""
+        if self._source is None or not self._linked:
+            self._waiting.append(command)
+            if self.gone:
+                self.restart()
+            return
+        try:
+            self._source.send(command)
+        except EngineGone as error:
+            self._waiting.append(command)
+            self._lost(str(error))
+
+    def open_session(self, path: Path | None) -> None:
+        """Leave this session, which is kept, for another one; None begins a new one."""
+        self.launch = msgspec.structs.replace(self.launch, resume=str(path or ""), demo=False, title="")
+        self.session_path = str(path or "")
+        self.run_worker(self._switch(), group="life", exclusive=True)
+
+    async def _switch(self) -> None:
+        old, self._source = self._source, None
+        self._linked = False
+        if old is not None:
+            self.main.say("saving")
+            await old.close()
+        self.main.reset(self.new_view())
+        await self.connect()
+
+    # ---- the end
+
+    def leave(self, code: int = 0) -> None:
+        """Save and go; the terminal gets the last words once it is as it was."""
+        if self._leaving:
+            return
+        self._leaving = True
+        self.main.say("saving")
+        self.run_worker(self._leave(code), group="end", exit_on_error=False)
+
+    async def _leave(self, code: int) -> None:
+        self.save_draft()
+        try:
+            if self._source is not None:
+                await self._source.close()
+        finally:
+            self.exit(code)
+
+    def _signalled(self) -> None:
+        """SIGTERM or SIGHUP: as one ctrl+c, then save and leave."""
+        if self.main.view.running:
+            self.send(Interrupt(by="signal"))
+        self.leave(STOPPED)
+
+    def last_words(self) -> list[str]:
+        """What a person needs after the screen has gone."""
+        view = self.main.view
+        if not view.messages.first_prompt or not view.meters.session.id:
+            return []
+        return [f"{view.title}", f"tui-agent -r {view.meters.session.id}"]
+
+    # ---- drafts
+
+    def draft_changed(self, composer: Composer) -> None:
+        """Have the text on disk soon."""
+        if composer is self.main.composer and self._draft_timer is None:
+            self._draft_timer = self.set_timer(DRAFT_DELAY, self.save_draft)
+
+    def save_draft(self) -> None:
+        """Write the composer's text down now."""
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+            self._draft_timer = None
+        self.drafts.save(self.main.composer.draft)
+
+    # ---- theme, keys, config
+
+    @property
+    def theme_name(self) -> str:
+        """Name of the theme that holds now."""
+        return self.settings.theme.name
+
+    def use_theme(self, name: str) -> None:
+        """Wear another theme from now on; one that can't be read leaves the old one."""
+        if name != self.theme_name and self.settings.load_theme(name) is None:
+            self.main.say(self.settings.errors[-1])
+            return
+        self._wear()
+        for screen in self.screen_stack:
+            if isinstance(screen, SessionScreen):
+                screen.set_palette()
+
+    def _wear(self) -> None:
+        theme = TextualTheme(**self.settings.theme.textual_fields())
+        self.register_theme(theme)
+        self.theme = theme.name
+
+    def _watch(self) -> None:
+        if changed := self.settings.changed():
+            self._apply(changed)
+
+    def _apply(self, what: set[str]) -> None:
+        """Files changed: read them again, and say if one is broken."""
+        errors = self.settings.reload(what)
+        self.main.resolver.keymap = self.keymap
+        self._wear()
+        self.main.set_palette()
+        self.main.say(errors[0] if errors else f"{' and '.join(sorted(what))} read again")
+
+
+def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | None = None) -> int:
+    """Run the screen until it is left; returns the exit code. Raises ``ConfigError``."""
+    options = options or UiOptions()
+    settings = Settings(Path(launch.cwd), options, loaded)
+    app = TuiAgentApp(launch, settings, options)
+    try:
+        app.run(mouse=settings.loaded.config.ui.mouse)
+    finally:
+        for line in app.last_words():
+            sys.stdout.write(line + os.linesep)
+    return app.return_value if app.return_value is not None else app.return_code or 0
+
+
+__all__ = [
+    "AgentError",
+    "Choice",
+    "ConfigError",
+    "Iterable",
+    "SetModel",
+    "TuiAgentApp",
+    "UiOptions",
+    "run_ui",
+]

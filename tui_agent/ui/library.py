@@ -1,0 +1,81 @@
+"""The sessions on disk: find, open, fork, replay, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_agent.core.errors import AgentError
+from tui_agent.sessions.store import Store
+
+if TYPE_CHECKING:
+    from tui_agent.ui.app import TuiAgentApp
+    from tui_agent.ui.screens.picker import Choice
+
+
+class Library:
+    """What a person does with whole sessions; what goes wrong is said on the screen."""
+
+    def __init__(self, app: TuiAgentApp) -> None:
+        self.app = app
+        self.store = Store(app.settings.loaded.paths.sessions_dir)
+
+    @property
+    def here(self) -> Path | None:
+        """The log of the session on the screen."""
+        return Path(self.app.session_path) if self.app.session_path else None
+
+    def chosen(self, choice: Choice[Path] | None) -> None:
+        """What the list of sessions answered."""
+        self.app.main.overlay_gone()
+        if choice is None:
+            return
+        match choice.action:
+            case "sessions.replay":
+                self.replay(choice.value)
+            case "sessions.fork":
+                self.fork_of(choice.value, 0)
+            case _:
+                self.app.open_session(choice.value)
+
+    def open_named(self, name: str) -> str:
+        """Open a session by id, the beginning of one, or a path; why not, if it can't be found."""
+        try:
+            path = self.store.find(name, self.app.cwd)
+        except AgentError as error:
+            return str(error)
+        self.app.open_session(path)
+        return ""
+
+    def fork(self, at_seq: int) -> bool:
+        """Go on in a copy of this session up to an event."""
+        if self.here is None:
+            self.app.main.say("there is no session yet to copy")
+            return True
+        return self.fork_of(self.here, at_seq)
+
+    def fork_of(self, path: Path, at_seq: int) -> bool:
+        """Go on in a copy of a session up to an event (0: all of it)."""
+        try:
+            copy = self.store.fork(path, at_seq)
+        except AgentError as error:
+            self.app.main.say(str(error))
+            return True
+        self.app.open_session(copy)
+        self.app.main.say(f"this is a copy; the original stays as it is: {path.stem}")
+        return True
+
+    def replay_this(self) -> str:
+        """Watch this session from its start; why not, if there is nothing to watch."""
+        if self.here is None or not self.here.exists():
+            return "there is nothing to watch yet"
+        self.replay(self.here)
+        return ""
+
+    def replay(self, path: Path) -> None:
+        """Watch a session."""
+        self.app.open_replay(path)
+
+    def export(self, words: str) -> str:
+        """Write this session to a file; says where, or why not."""
+        return words and "not there yet"

@@ -1,0 +1,74 @@
+"""Cards that ask how to go on: a tripped limit, and a question of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tui_agent.core.events import QuestionAsked
+from tui_agent.ui import words
+from tui_agent.ui.fold.run import LimitCard
+from tui_agent.ui.widgets.row import Line, Span
+
+WHAT = {
+    "max_steps": "the steps are used up",
+    "budget_exceeded": "the budget is used up",
+    "timeout": "the time is used up",
+    "stalled": "it seems to go round in circles",
+    "context_full": "the context is full",
+}
+
+
+def limit_lines(card: LimitCard, keys: Mapping[str, str], extend_by: int, held: str) -> list[Line]:
+    """Continue, summarise and stop, or stop: three keys."""
+    left: list[Span] = [(" ◌ ", "accent"), (WHAT.get(card.reason, card.reason), "text")]
+    if card.what:
+        left.append((f": {card.what}", "dim"))
+    return [(left, [(_used(card), "dim"), (" ", "text")]), (_choices(card, keys, extend_by, held), [])]
+
+
+def _used(card: LimitCard) -> str:
+    if card.reason == "budget_exceeded":
+        return f"{words.money(card.used)} of {words.money(card.allowed)}"
+    if card.reason == "timeout":
+        return f"{words.seconds(card.used)} of {words.seconds(card.allowed)}"
+    if card.reason == "stalled":
+        return f"{card.used:.0f} times"
+    return f"{card.used:.0f} of {card.allowed:.0f} steps"
+
+
+def _choices(card: LimitCard, keys: Mapping[str, str], extend_by: int, held: str) -> list[Span]:
+    if held:
+        return [("   ", "text"), (held, "dim")]
+    more = {"max_steps": f" (+{extend_by} steps)", "stalled": "", "context_full": ""}.get(
+        card.reason, " (+50 %)"
+    )
+    spans: list[Span] = [("   ", "text")]
+    own = [("amount", "type a number")] if card.reason in {"max_steps", "budget_exceeded", "timeout"} else []
+    for name, what in (
+        ("continue", f"go on{more}"),
+        *own,
+        ("summarise", "sum up and stop"),
+        ("stop", "stop"),
+    ):
+        if key := keys.get(name):
+            spans += [(key, "key"), (f" {what}    ", "text")]
+    return spans
+
+
+def question_lines(event: QuestionAsked, rows: int, held: str) -> list[Line]:
+    """The question, its options by number, and how to answer in one's own words."""
+    text = event.question.strip().splitlines() or [""]
+    options = event.options[:9]
+    room = max(rows - 1 - len(options), 1)
+    shown = text[:room]
+    if len(text) > room:
+        shown[-1] += " …"
+    lines: list[Line] = [
+        ([(" ◌ " if index == 0 else "   ", "accent"), (line, "text")], []) for index, line in enumerate(shown)
+    ]
+    lines += [
+        ([("   ", "text"), (str(number), "key"), (f" {option}", "text")], [])
+        for number, option in enumerate(options, 1)
+    ]
+    own = held or ("or write an answer and press enter" if options else "write the answer and press enter")
+    return [*lines, ([("   ", "text"), (own, "dim")], [])]
