@@ -22,7 +22,7 @@ from tui_agent.cli.options import loaded, overrides, session_path, shared
 def open_ui(dir: str, **values: Any) -> int:
     """Open the full-screen UI in DIR."""
     cwd = directory(dir)
-    _check_terminal()
+    check_terminal()
     settings = loaded(cwd, values)
     resume = session_path(cwd, values)
     if values["keybindings"] and not Path(values["keybindings"]).expanduser().is_file():
@@ -42,19 +42,20 @@ def open_ui(dir: str, **values: Any) -> int:
 
         launch = demo.launch(launch)
         prompt = prompt or ("" if resume else demo.PROMPT)
-    from tui_agent.ui.app import Options, run_ui
+    from tui_agent.ui.app import UiOptions, run_ui
 
-    options = Options(
-        config=settings.config,
-        loaded=settings,
+    options = UiOptions(
         prompt=prompt,
-        keybindings=values["keybindings"] or "",
+        theme=values["theme"] or "",
+        keybindings=Path(values["keybindings"]).expanduser() if values["keybindings"] else None,
+        config_file=Path(launch.config_file) if launch.config_file else None,
+        overrides=launch.overrides,
         pick_session=resume == "?",
     )
-    return run_ui(launch, options)
+    return run_ui(launch, options, settings)
 
 
-def _check_terminal() -> None:
+def check_terminal() -> None:
     """The UI needs a terminal that can move its cursor; scripts have ``run``."""
     hint = 'Use `tui-agent run "…"` where there is no screen (see `tui-agent run --help`).'
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

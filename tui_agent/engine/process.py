@@ -223,6 +223,7 @@ async def _converse(
     for warning in session.loaded.warnings:
         send(Notice(level="warning", text=warning))
     agent.recover()
+    agent.kit.model.preload()
     loop = asyncio.get_running_loop()
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGHUP):

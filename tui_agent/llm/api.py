@@ -118,6 +118,10 @@ class Model(Protocol):
 
     def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]: ...
 
+    def preload(self) -> None:
+        """Begin whatever takes long before the first call, in the background; returns at once."""
+        ...
+
     async def close(self) -> None:
         """Release connections."""
         ...

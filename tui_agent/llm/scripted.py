@@ -75,6 +75,9 @@ class ScriptedModel:
             await asyncio.Event().wait()
         yield Reply(_parts(turn, calls), _finish(turn, calls), turn.usage, request.model.name)
 
+    def preload(self) -> None:
+        """Nothing takes long here."""
+
     async def close(self) -> None:
         """Nothing to release."""
 
