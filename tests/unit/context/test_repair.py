@@ -193,6 +193,20 @@ def test_texts_of_a_tool_message_become_the_users() -> None:
     assert mended[3].text == "by the way"
 
 
+def test_calls_of_one_id_are_answered_in_turn() -> None:
+    mended, _ = repair([U, say("a", call("c"), call("c")), tool("t", result("c", "1"), result("c", "2"))])
+    assert shape(mended)[2] == "tool c=1 c-2=2"
+
+
+def test_what_came_from_outside_stays_marked_when_merged() -> None:
+    outside = say("v", "from the web", role="user", untrusted=True)
+    assert repair([U, outside])[0][0].untrusted
+    answers = tool("t", result("c1")), say("s", result("c2"), role="tool", untrusted=True)
+    mended, _ = repair([U, say("a", call("c1"), call("c2")), *answers])
+    assert mended[2].untrusted
+    assert not mended[1].untrusted
+
+
 def test_what_is_not_touched_keeps_its_size() -> None:
     sized = Message("a", "assistant", (Text("x"),), tokens=7)
     assert repair([U, sized])[0][1] is sized

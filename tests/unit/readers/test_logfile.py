@@ -67,6 +67,14 @@ def test_the_file_is_the_owners_alone_also_after_rotation(tmp_path: Path, logger
     assert entries(path)[-1]["text"] == "line 19"
 
 
+def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path, logger: logging.Logger) -> None:
+    path = tmp_path / "log.jsonl"
+    path.touch(0o644)
+    with pipelines([JsonFile(path)]):
+        logger.info("line")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_an_instance_follows_when_another_one_rotates(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     ours, theirs = JsonFile(path), JsonFile(path)
