@@ -95,7 +95,7 @@ def whole(dialect: Dialect, answer: Answer, asked: dict[str, Any]) -> dict[str, 
             "stop_reason": _anthropic_finish(answer), "stop_sequence": None, "usage": _anthropic_usage(usage or Usage()),
         }  # fmt: skip
     if dialect == "responses":
-        return _response_object(answer, asked, "completed")
+        return _response_object(answer, asked, "incomplete" if answer.finish == "length" else "completed")
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
     if answer.calls:
         message["tool_calls"] = [
@@ -282,7 +282,8 @@ def _responses(answer: Answer, asked: dict[str, Any]) -> Iterator[Frame]:
                 yield event("response.function_call_arguments.delta", **at, delta=piece)
             yield event("response.function_call_arguments.done", **at, arguments=text)
         yield event("response.output_item.done", output_index=index, item=item)
-    yield event("response.completed", response=_response_object(answer, asked, "completed"))
+    state = "incomplete" if answer.finish == "length" else "completed"
+    yield event(f"response.{state}", response=_response_object(answer, asked, state))
 
 
 def _response_items(answer: Answer) -> list[dict[str, Any]]:
@@ -323,7 +324,9 @@ def _response_object(answer: Answer, asked: dict[str, Any], state: str) -> dict[
         "temperature": 1.0, "top_p": 1.0, "error": None, "incomplete_details": None, "instructions": None, "metadata": {},
     }  # fmt: skip
     usage = _usage(answer, asked)
-    if usage and state == "completed":
+    if state == "incomplete":
+        body["incomplete_details"] = {"reason": "max_output_tokens"}
+    if usage and state != "in_progress":
         body["usage"] = {
             "input_tokens": usage.input, "input_tokens_details": {"cached_tokens": usage.cached},
             "output_tokens": usage.output, "output_tokens_details": {"reasoning_tokens": usage.reasoning},

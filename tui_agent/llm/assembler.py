@@ -192,12 +192,14 @@ class Assembler:
         return [block for block in blocks if block.get("signature") or block.get("data")]
 
     def _replay(self) -> list[dict[str, Any]]:
+        """What else the provider wants back: OpenAI's reasoning items with their order, Gemini's thought signatures."""
         found: list[dict[str, Any]] = []
         if self._items:
             found.append({"type": "reasoning_items", "items": self._items})
-        replayable = {name: self._fields[name] for name in REPLAYED_FIELDS if name in self._fields}
-        if replayable:
-            found.append({"type": "fields", "fields": replayable})
+        kept = ("openai_responses_replay",) if self._items else ("thought_signatures",)
+        fields = {name: self._fields[name] for name in kept if name in self._fields}
+        if fields:
+            found.append({"type": "fields", "fields": fields})
         return found
 
     def _finished(self, call: _OpenCall) -> Call:
@@ -213,10 +215,6 @@ class Assembler:
             error or ("" if call.name else "the call has no name"),
             call.opaque,
         )
-
-
-REPLAYED_FIELDS = ("openai_responses_replay", "thought_signatures")
-"""Of a message's ``provider_specific_fields``, those that the provider wants back."""
 
 
 def parse_arguments(text: str) -> tuple[dict[str, Any], str]:
