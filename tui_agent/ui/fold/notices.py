@@ -250,7 +250,11 @@ class Notices:
 
     def _switched(self, text: str) -> None:
         """Cycling through modes leaves one line, not one a key press."""
-        if self._switch is not None and self._switch is self.page.last and self._switch.text[:4] == text[:4]:
+        if (
+            self._switch is not None
+            and self._switch is self.page.last
+            and self._switch.text.split()[0] == text.split(maxsplit=1)[0]
+        ):
             self._switch.text = text
             self.page.changed(self._switch)
         else:
