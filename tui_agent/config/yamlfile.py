@@ -176,24 +176,19 @@ def _unreadable(char: str) -> bool:
 
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: str, name: str) -> ConfigError:
-    mark = error.problem_mark or error.context_mark
+    mark, begun = error.problem_mark or error.context_mark, error.context_mark
     line = int(mark.line) + 1 if mark else 1
     problem = str(error.problem or error.context or "is not valid YAML")
-    lines = text.split("\n")
-    at = lines[line - 1][int(mark.column) :] if mark and line <= len(lines) else ""
-    if at.startswith("\t"):
+    rest = "\n".join(text.split("\n")[line - 1 :])[int(mark.column) if mark else 0 :]
+    if rest.startswith("\t"):
         what = "a tab; indent with spaces"
-    elif "duplicate anchor" in problem:
-        what = "two anchors have one name"
     else:
         what = _PLAIN_WORDS.get(problem, visible(problem, 100))
-    if (
-        problem.startswith("did not find expected")
-        and error.context_mark
-        and error.context_mark.line + 1 < line
-    ):
-        what += f" (begun on line {error.context_mark.line + 1})"
-    return ConfigError(f"is not valid YAML: {what}", file=name, line=min(line, max(1, len(lines))))
+    if begun and not rest.strip():
+        line = int(begun.line) + 1  # what was never closed is to be seen where it was opened
+    elif begun and problem.startswith("did not find expected") and begun.line + 1 < line:
+        what += f" (begun on line {begun.line + 1})"
+    return ConfigError(f"is not valid YAML: {what}", file=name, line=line)
 
 
 class _Walk:
