@@ -23,7 +23,13 @@ from tui_agent.sessions.log import Log, read
 
 CALLS = st.lists(
     st.sampled_from(
-        [("look", {"path": "a"}), ("look", {"path": "b"}), ("edit", {"path": "c.py"}), ("nope", {}), ("look", '{"bro')]
+        [
+            ("look", {"path": "a"}),
+            ("look", {"path": "b"}),
+            ("edit", {"path": "c.py"}),
+            ("nope", {}),
+            ("look", '{"bro'),
+        ]
     ),
     max_size=3,
 )
@@ -34,11 +40,21 @@ TURNS = st.builds(
     calls=CALLS.map(tuple),
     finish=st.sampled_from([None, None, None, "length"]),
     failure=st.sampled_from(
-        [None, None, None, None, Failure("server", "500"), Failure("network", "cut"), Failure("context_overflow", "long")]
+        [
+            None,
+            None,
+            None,
+            None,
+            Failure("server", "500"),
+            Failure("network", "cut"),
+            Failure("context_overflow", "long"),
+        ]
     ),
     fail_after=st.integers(0, 3),
 )
-SAID = st.lists(st.tuples(st.integers(1, 12), st.sampled_from(["steer", "queue", "interrupt", "now"])), max_size=3)
+SAID = st.lists(
+    st.tuples(st.integers(1, 12), st.sampled_from(["steer", "queue", "interrupt", "now"])), max_size=3
+)
 
 
 def start() -> ev.SessionStart:
@@ -75,10 +91,17 @@ def check(events: list[ev.AnyEvent], b: Bench) -> None:
     starts = [event.run for event in events if isinstance(event, ev.AgentStart)]
     ends = Counter(event.run for event in events if isinstance(event, ev.AgentEnd))
     assert ends == Counter(starts), "every run has exactly one end"
-    made = [call.id for e in events if isinstance(e, ev.MessageEnd) and e.purpose == "turn" for call in e.message.calls]
+    made = [
+        call.id
+        for e in events
+        if isinstance(e, ev.MessageEnd) and e.purpose == "turn"
+        for call in e.message.calls
+    ]
     answered = Counter(e.call_id for e in events if isinstance(e, ev.ToolExecutionEnd))
     assert answered == Counter(made), "every call is answered exactly once"
-    delivered = Counter(m.id for e in events if isinstance(e, ev.SteeringDelivered | ev.FollowUpDelivered) for m in e.messages)
+    delivered = Counter(
+        m.id for e in events if isinstance(e, ev.SteeringDelivered | ev.FollowUpDelivered) for m in e.messages
+    )
     assert all(count == 1 for count in delivered.values())
     for request in b.requests:
         assert violations(request.messages) == []
