@@ -24,7 +24,9 @@ DEFAULT_TIMEOUT = 120.0
 MAX_TIMEOUT = 3600.0
 """Seconds."""
 BINARY_SHARE = 0.1
-"""Share of NUL or undecodable characters from which on an output is binary."""
+"""Share of NUL and undecodable characters above which an output is binary."""
+BINARY_LEAST = 64
+"""Characters up to which it is shown even then."""
 
 _SECRET_SUFFIXES = ("_API_KEY", "_APIKEY", "_API_TOKEN", "_API_SECRET", "_MASTER_KEY")
 _SECRETS = frozenset({
@@ -150,7 +152,7 @@ def _where(capture: Capture) -> str:
 
 def _is_binary(text: str) -> bool:
     odd = text.count("\0") + text.count("\ufffd")
-    return odd > BINARY_SHARE * len(text) and "\0" in text
+    return len(text) > BINARY_LEAST and "\0" in text and odd > BINARY_SHARE * len(text)
 
 
 def _ending(outcome: Outcome, timeout: float) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The argument summary of a panel's title (row 28 of the specification), also while the arguments still stream in.
+"""The argument summary of a panel's title, also while the arguments still stream in.
 
 Stands alone (standard library only), so that the screen may use it without loading any tool.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 FOREIGN_LIMIT = 60
-"""Characters of the first argument of an MCP tool (the seed's table)."""
+"""Characters of the first argument of an MCP tool in a title."""
 LIMIT = 400
 """Characters that no summary passes; the screen cuts to its width."""
 

@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import hashlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable
@@ -25,6 +26,7 @@ MAX_BYTES = 64 * 1024 * 1024
 """Files beyond this are not held in memory; they can be searched, not read or edited."""
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "PNG"), (b"\xff\xd8\xff", "JPEG"), (b"GIF8", "GIF"), (b"BM", "BMP"), (b"RIFF", "WebP"),
 )  # fmt: skip
@@ -95,7 +97,7 @@ def decode(data: bytes, name: str) -> TextFile:
 
 def clean(text: str) -> str:
     """Text that can be shown and sent: lone surrogates (undecodable bytes) become U+FFFD."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() and _has_surrogate(text) else text
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def lines(text: str) -> list[str]:
@@ -108,7 +110,7 @@ def lines(text: str) -> list[str]:
 
 def valid(field: str, text: str) -> str:
     """A model's text, refused when it holds half a surrogate pair (``\\ud83d`` alone), which no file can."""
-    if _has_surrogate(text):
+    if _SURROGATE.search(text):
         raise ToolError(f"{field}: holds half a character (a lone surrogate escape)")
     return text
 
@@ -141,8 +143,6 @@ def load(path: Path, name: str) -> Found:
         # Non-blocking, so that a pipe put there after the check can't hang the open.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             info = os.fstat(file.fileno())
-            if stat.S_ISDIR(info.st_mode):
-                raise ToolError(f"{name}: is a directory; use list_files")
             if not stat.S_ISREG(info.st_mode):
                 raise ToolError(f"{name}: not a regular file")
             if info.st_size > MAX_BYTES:
@@ -151,6 +151,8 @@ def load(path: Path, name: str) -> Found:
                     "search it, or look at a part with run_command"
                 )
             data = file.read(MAX_BYTES + 1)
+    except IsADirectoryError:
+        raise ToolError(f"{name}: is a directory; use list_files") from None
     except OSError as error:
         raise ToolError(f"{name}: {reason(error)}") from None
     return Found(data, _fingerprint(info, data), (info.st_mtime_ns, info.st_size), stat.S_IMODE(info.st_mode))
@@ -245,14 +247,6 @@ def _fingerprint(info: os.stat_result, data: bytes) -> str:
 def _newline(text: str) -> str:
     windows = text.count("\r\n")
     return "\r\n" if windows * 2 > text.count("\n") else "\n"
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _binary(data: bytes, name: str) -> str:
