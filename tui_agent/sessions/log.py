@@ -256,17 +256,25 @@ def _read(path: Path, after: int) -> Iterator[AnyEvent]:
 
 
 def is_open(path: Path) -> bool:
-    """True while a process has the log open for writing."""
-    pid = _holder(path)
-    if not pid:
+    """True while a process has the log open for writing.
+
+    The lock is tried only when somebody has left its process id, so that looking never gets in the way of opening.
+    """
+    if not _holder(path):
         return False
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return False
-    except PermissionError:
-        pass
-    return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def make_folder(folder: Path) -> None:
