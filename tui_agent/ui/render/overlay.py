@@ -1,0 +1,62 @@
+"""What lies over finished rows for a moment: selection, matches, the block cursor, a pulsing mark."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tui_agent.ui.render.cells import width
+from tui_agent.ui.render.lines import Line, Row
+
+
+def restyle(strip: Strip, start: int, end: int, style: Style) -> Strip:
+    """Put a style over the cells from start to end."""
+    end = min(end, strip.cell_length)
+    if start >= end:
+        return strip
+    middle = [
+        Segment(text, (old or Style.null()) + style, control) for text, old, control in strip.crop(start, end)
+    ]
+    return Strip.join([strip.crop(0, start), Strip(middle, end - start), strip.crop(end, None)])
+
+
+def replace(strip: Strip, start: int, text: str, style: Style) -> Strip:
+    """Put a text over the cells from start on."""
+    end = start + width(text)
+    segment = Strip([Segment(text, style)], width(text))
+    return Strip.join([strip.crop(0, start), segment, strip.crop(end, None)])
+
+
+def cells_of(row: Row, line: Line, start: int, end: int) -> tuple[int, int]:
+    """The cells of a row that show the characters from start to end of its line (of a ``whole`` line: all)."""
+    if line.whole:
+        return row.lead, row.used
+    start, end = max(start, row.start), min(end, row.end)
+    if end <= start:
+        return row.lead, row.lead
+    first = row.lead + width(line.text[row.start : start])
+    return first, first + width(line.text[start:end])
+
+
+def character_at(row: Row, line: Line, cell: int) -> int:
+    """The character of the line that a cell of a row shows."""
+    if line.whole:
+        return row.start
+    at = row.lead
+    for index in range(row.start, row.end):
+        at += width(line.text[index])
+        if cell < at:
+            return index
+    return row.end
+
+
+def occurrences(text: str, wanted: str) -> list[int]:
+    """Where a text holds another, whatever their case."""
+    text, wanted = text.lower(), wanted.lower()
+    found: list[int] = []
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        found.append(at)
+        at = text.find(wanted, at + len(wanted))
+    return found
