@@ -247,14 +247,15 @@ def _same_but_end(row: str, line: str) -> bool:
 
 
 def _joined(diffs: Sequence[Diff]) -> Diff:
-    """One diff for all files; before each file's hunks stands git's ``diff --git a/path b/path``."""
+    """One diff for all files: git's ``diff --git a/path b/path`` before each file's hunks, its path behind each ``@@``."""
     if len(diffs) == 1:
         return diffs[0]
     rows: list[str] = []
     for each in diffs:
         rows.append(f"diff --git a/{each.path} b/{each.path}")
         rows += ["new file"] if each.created else ["deleted file"] if each.deleted else []
-        rows += each.hunks.split("\n") if each.hunks else []
+        hunks = each.hunks.split("\n") if each.hunks else []
+        rows += [f"{row} {each.path}" if row.startswith("@@ ") else row for row in hunks]
     if len(rows) > MAX_SHOWN:
         rows[MAX_SHOWN:] = [f"\\ {len(rows) - MAX_SHOWN:,} more lines"]
     return Diff(
