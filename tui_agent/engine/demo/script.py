@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 
@@ -12,7 +13,8 @@ from tui_agent.core.messages import Message, Result
 from tui_agent.llm.api import ReportedUsage, Request
 from tui_agent.llm.scripted import Turn
 
-TEST_COMMAND = f"{shlex.quote(sys.executable)} -m unittest discover -s tests -t ."
+PYTHON = "python3" if shutil.which("python3") else shlex.quote(sys.executable)
+TEST_COMMAND = f"{PYTHON} -m unittest discover -s tests -t ."
 """Runs the scratch project's tests; the demo's rules allow exactly this."""
 
 _SOURCE, _TESTS = "wordstats/stats.py", "tests/test_stats.py"
