@@ -45,6 +45,7 @@ _PLAIN_WORDS = {
     "did not find expected key": "wrong indentation, or a value that needs quotes",
     "did not find expected ',' or ']'": 'a list in brackets is not closed, or lacks a ","',
     "did not find expected ',' or '}'": 'a mapping in braces is not closed, or lacks a ","',
+    "did not find expected node content": "a value is missing, or a bracket is not closed",
     "did not find expected '-' indicator": "wrong indentation in a list",
     "but found another document": 'a second document ("---"); only one is read',
     "exceeded maximum nesting depth": "nested too deep",
@@ -188,7 +189,8 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, name: str) -> ConfigEr
         line = int(begun.line) + 1  # what was never closed is to be seen where it was opened
     elif begun and problem.startswith("did not find expected") and begun.line + 1 < line:
         what += f" (begun on line {begun.line + 1})"
-    return ConfigError(f"is not valid YAML: {what}", file=name, line=line)
+    last = text.rstrip().count("\n") + 1
+    return ConfigError(f"is not valid YAML: {what}", file=name, line=min(line, last))
 
 
 class _Walk:

@@ -111,7 +111,7 @@ def show_chord(chord: Chord) -> str:
 
 def _split(text: str) -> list[str]:
     """Split at plus signs; a plus at the end is the key itself."""
-    if text == "+" or text.endswith("++"):
+    if text == "+" or (text.endswith("++") and len(text) > 2):
         return [*[word for word in text[:-1].split("+") if word], "+"]
     return text.split("+")
 
@@ -127,5 +127,7 @@ def _base(word: str, whole: str) -> str:
         return low
     if low in _SAME:
         return low
+    if "-" in low:
+        raise ValueError(f'"{visible(whole, 20)}" is no key; modifiers are joined with +')
     near = did_you_mean(low, [*NAMED, *_CHARACTERS, *_ALIASES])
     raise ValueError(f'"{visible(whole, 20)}" is no key{near}')

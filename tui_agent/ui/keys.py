@@ -411,7 +411,7 @@ class Resolver:
 
     def expire(self, now: float) -> bool:
         """Give up a chord whose time is over; True if there was one."""
-        if self._pending and now - self._since >= _patience(self._pending):
+        if self._pending and now >= self._since + _patience(self._pending):
             self._pending = ()
             return True
         return False
