@@ -127,8 +127,9 @@ class Store:
     # ---- changing
 
     def fork(self, path: Path, at_seq: int) -> Path:
-        """A new session that has the events of this one up to ``at_seq``; any point will do, as a resume answers open calls."""
+        """A new session that has the events of this one up to ``at_seq`` (0: all); any point will do, as a resume answers open calls."""
         lines, start, last = _lines_up_to(path, at_seq)
+        at_seq = at_seq or last
         if not 1 <= at_seq <= last:
             raise SessionError(f"session {path.stem} has events 1 to {last}: it can't be forked at {at_seq}")
         kind = "interactive" if start.kind in ("sub_agent", "replay") else start.kind
@@ -251,7 +252,7 @@ def _check_free(path: Path) -> None:
 
 
 def _lines_up_to(path: Path, at_seq: int) -> tuple[list[bytes], SessionStart, int]:
-    """The lines after the first with numbers up to ``at_seq``, as they are; the start; and the highest number there is."""
+    """The lines after the first with numbers up to ``at_seq`` (0: all), as they are; the start; and the highest number there is."""
     lines: list[bytes] = []
     start: SessionStart | None = None
     last = 0
@@ -265,7 +266,7 @@ def _lines_up_to(path: Path, at_seq: int) -> tuple[list[bytes], SessionStart, in
                 last = max(last, event.seq)
                 if isinstance(event, SessionStart):
                     start = start or event
-                elif event.seq <= at_seq and line.endswith(b"\n"):
+                elif (event.seq <= at_seq or not at_seq) and line.endswith(b"\n"):
                     lines.append(line)
     except OSError as error:
         raise SessionError(f"can't read the session file {path}: {error.strerror or error}") from error

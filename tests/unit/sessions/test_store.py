@@ -400,6 +400,13 @@ def test_a_fork_at_any_point_opens_and_leaves_its_parent_alone(store: Store):
     assert {item.suffix for item in path.parent.iterdir()} == {".jsonl"}
 
 
+def test_a_fork_at_zero_is_a_whole_copy(store: Store):
+    path = session(store)
+    fork = store.fork(path, 0)
+    assert list(read(fork))[1:] == list(read(path))[1:]
+    assert store.summary(fork).parent_seq == 12
+
+
 def test_a_fork_keeps_events_it_does_not_know(store: Store):
     path = session(store, [])
     line = b'{"type":"hologram","seq":2,"ts":3.0,"depth":{"z":1}}\n'
@@ -407,7 +414,7 @@ def test_a_fork_keeps_events_it_does_not_know(store: Store):
     assert store.fork(path, 2).read_bytes().splitlines(keepends=True)[1] == line
 
 
-@pytest.mark.parametrize("at", [0, -1, 13])
+@pytest.mark.parametrize("at", [-1, 13])
 def test_a_fork_at_no_event_is_refused(store: Store, at: int):
     path = session(store)
     with pytest.raises(SessionError, match="has events 1 to 12"):
