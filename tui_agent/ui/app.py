@@ -25,6 +25,7 @@ from tui_agent.core.errors import AgentError, ConfigError, EngineGone
 from tui_agent.core.events import Event, Ready
 from tui_agent.engine import demo
 from tui_agent.engine.launch import Launch
+from tui_agent.ui import pages
 from tui_agent.ui.drafts import DraftFile, History
 from tui_agent.ui.keys import Keymap, Resolver
 from tui_agent.ui.library import Library
@@ -33,6 +34,7 @@ from tui_agent.ui.outside import Outside
 from tui_agent.ui.render.lines import Palette
 from tui_agent.ui.screens.page import PageScreen
 from tui_agent.ui.screens.picker import Choice
+from tui_agent.ui.screens.replay import ReplayScreen
 from tui_agent.ui.screens.session import SessionScreen
 from tui_agent.ui.screens.start import Start, StartScreen, TrustScreen
 from tui_agent.ui.settings import Settings, UiOptions
@@ -136,14 +138,35 @@ class TuiAgentApp(App[int]):
     def _label(self, action: str) -> str:
         return self.keymap.hint(action)
 
+    def show_help(self, contexts: Sequence[str] = ()) -> None:
+        """Every key that counts, or those of some contexts."""
+        self.show_page("keys", pages.help_lines(self.keymap, contexts))
+
     def show_page(self, title: str, lines: Sequence[Line], *, source: str = "") -> None:
         """Open a page of text."""
         self.push_screen(PageScreen(self, title, lines, source=source), self.main.overlay_gone)
 
     # ---- life
 
-    def get_default_screen(self) -> SessionScreen:
+    def get_default_screen(self) -> SessionScreen | ReplayScreen:
+        """The session, or only the replay of one (``tui-agent replay``)."""
+        if self.options.replay is not None:
+            return ReplayScreen(
+                self, self.options.replay, speed=self.options.speed, from_seq=self.options.from_seq
+            )
         return self.main
+
+    def open_replay(self, path: Path) -> None:
+        """Watch a session; this one goes on below."""
+        self.push_screen(ReplayScreen(self, path))
+
+    def close_replay(self, screen: ReplayScreen) -> None:
+        """Back to the session, or out if nothing else was asked for."""
+        if self.options.replay is not None and len(self.screen_stack) <= 1:
+            self.leave()
+        else:
+            screen.dismiss(None)
+            self.main.closed_overlay()
 
     def on_mount(self) -> None:
         """Everything that takes time waits for the first paint."""
@@ -154,12 +177,13 @@ class TuiAgentApp(App[int]):
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._signalled)
         self.history_texts.load()
-        if self.main.composer.is_empty:
+        if self.options.replay is None and self.main.composer.is_empty:
             self.main.composer.restore(self.drafts.load())
         self.set_interval(WATCH_EVERY, self._watch)
         for error in self.settings.errors:
             self.main.say(error)
-        self.run_worker(self._begin(), group="life", exit_on_error=True)
+        if self.options.replay is None:
+            self.run_worker(self._begin(), group="life", exit_on_error=True)
 
     async def _begin(self) -> None:
         """Ask what has to be known, then start the engine and say the first words."""

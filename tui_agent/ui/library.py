@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.core.errors import AgentError
+from tui_agent.sessions import log
 from tui_agent.sessions.store import Store
+from tui_agent.sessions.summary import SessionSummary
 
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
@@ -25,18 +27,18 @@ class Library:
         """The log of the session on the screen."""
         return Path(self.app.session_path) if self.app.session_path else None
 
-    def chosen(self, choice: Choice[Path] | None) -> None:
+    def chosen(self, choice: Choice[SessionSummary] | None) -> None:
         """What the list of sessions answered."""
         self.app.main.overlay_gone()
         if choice is None:
             return
         match choice.action:
             case "sessions.replay":
-                self.replay(choice.value)
+                self.replay(choice.value.path)
             case "sessions.fork":
-                self.fork_of(choice.value, 0)
+                self.fork_of(choice.value.path, 0)
             case _:
-                self.app.open_session(choice.value)
+                self.app.open_session(choice.value.path)
 
     def open_named(self, name: str) -> str:
         """Open a session by id, the beginning of one, or a path; why not, if it can't be found."""
@@ -57,7 +59,7 @@ class Library:
     def fork_of(self, path: Path, at_seq: int) -> bool:
         """Go on in a copy of a session up to an event (0: all of it)."""
         try:
-            copy = self.store.fork(path, at_seq)
+            copy = self.store.fork(path, at_seq or max(event.seq for event in log.read(path)))
         except AgentError as error:
             self.app.main.say(str(error))
             return True
@@ -78,4 +80,8 @@ class Library:
 
     def export(self, words: str) -> str:
         """Write this session to a file; says where, or why not."""
-        return words and "not there yet"
+        return self.export_of(self.here, words) if self.here else "there is nothing to write yet"
+
+    def export_of(self, path: Path, words: str) -> str:
+        """Write a session to a file named by the person, or beside where the agent works; the ending says the format."""
+        return f"{path.stem}: {words}"

@@ -34,10 +34,10 @@ def _row(left: str, right: str, note: str = "", role: str = "content") -> Line:
     ] if note else []
 
 
-def help_lines(keymap: Keymap) -> list[Line]:
+def help_lines(keymap: Keymap, contexts: Sequence[str] = ()) -> list[Line]:
     """Every key that counts somewhere, from the keymap itself, and every command."""
     lines: list[Line] = []
-    for group in keymap.help():
+    for group in keymap.help(contexts):
         lines += _head(group.title)
         lines += [_row(keys, what, role="key") for keys, what, _ in group.rows]
     lines += _head("Commands")

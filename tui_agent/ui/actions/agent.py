@@ -40,7 +40,7 @@ CONFIRM_MEANS = {
 }
 
 
-class AgentActions(Group):
+class AgentActions(Group["SessionScreen"]):
     """What a person does to the run."""
 
     def __init__(self, screen: SessionScreen) -> None:

@@ -30,7 +30,7 @@ SAID: dict[Decision, str] = {
 }
 
 
-class AnswerActions(Group):
+class AnswerActions(Group["SessionScreen"]):
     """Keys of cards. None takes the focus from a text that is not empty."""
 
     def __init__(self, screen: SessionScreen) -> None:

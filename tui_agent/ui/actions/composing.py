@@ -21,7 +21,7 @@ LONGEST_SHOWN = 20
 """Rows of a text in the preview of the history."""
 
 
-class ComposingActions(Group):
+class ComposingActions(Group["SessionScreen"]):
     """Sending, queueing, completing, looking back."""
 
     def __init__(self, screen: SessionScreen) -> None:
@@ -49,6 +49,8 @@ class ComposingActions(Group):
             "queue.next": lambda _key: self.mark(1),
             "queue.previous": lambda _key: self.mark(-1),
             "queue.leave": self.leave_queue,
+            "app.focus_next": lambda _key: self.go_round(1),
+            "app.focus_previous": lambda _key: self.go_round(-1),
             "completion.accept": self.accept,
             "completion.next": lambda _key: self._move_completion(1),
             "completion.previous": lambda _key: self._move_completion(-1),
@@ -196,6 +198,24 @@ class ComposingActions(Group):
             )
         screen.send(EditQueued(id=id, text=text) if text.strip() else DropQueued(id=id))
         return self.done("changed" if text.strip() else "removed")
+
+    def go_round(self, by: int) -> bool:
+        """F6: waiting messages, transcript, composer, round and round."""
+        screen = self.screen
+        stops = [
+            "composer",
+            *(["queue"] if screen.view.run.queue else []),
+            *(["block"] if screen.view.blocks else []),
+        ]
+        here = "queue" if self.marked else "block" if screen.transcript.selected else "composer"
+        there = stops[(stops.index(here) + by) % len(stops)] if here in stops else "composer"
+        self.marked = ""
+        screen.transcript.select(None)
+        if there == "queue":
+            self.mark(0)
+        elif there == "block":
+            screen.transcript.select_previous()
+        return True
 
     # ---- looking back
 

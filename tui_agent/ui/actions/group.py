@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
-    from tui_agent.ui.screens.session import SessionScreen
+    from tui_agent.ui.screens.stage import StageScreen
 
 Action = Callable[[str], bool]
 """Does something for the key that asked for it; False: it does not apply now, and the next meaning of the key counts."""
 Table = dict[str, Action]
 
 
-class Group:
+S = TypeVar("S", bound="StageScreen")
+
+
+class Group(Generic[S]):
     """Base of the groups."""
 
-    def __init__(self, screen: SessionScreen) -> None:
+    def __init__(self, screen: S) -> None:
         self.screen = screen
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.screens.session import SessionScreen
 
 
-class PlaceActions(Group):
+class PlaceActions(Group["SessionScreen"]):
     """Everything that opens over the screen or leads to another one."""
 
     def __init__(self, screen: SessionScreen) -> None:
@@ -96,7 +96,7 @@ class PlaceActions(Group):
         """F1 anywhere, ? on the empty composer."""
         if key == "question_mark" and not self.screen.composer.is_empty:
             return False
-        self.app.show_page("keys", pages.help_lines(self.app.keymap))
+        self.app.show_help()
         return True
 
     def palette(self, _key: str) -> bool:

@@ -15,13 +15,13 @@ from tui_agent.ui.widgets.row import Line, Span
 from tui_agent.ui.widgets.sidebar import Tab
 
 if TYPE_CHECKING:
-    from tui_agent.ui.screens.session import SessionScreen
+    from tui_agent.ui.screens.stage import StageScreen
 
 
-class ReadingActions(Group):
+class ReadingActions(Group["StageScreen"]):
     """Where a person looks."""
 
-    def __init__(self, screen: SessionScreen) -> None:
+    def __init__(self, screen: StageScreen) -> None:
         super().__init__(screen)
         self.searching = False
         """The search line is open."""
@@ -57,8 +57,6 @@ class ReadingActions(Group):
             **{f"sidebar.{tab}": self._opening(tab) for tab in ("plan", "changes", "hooks", "memory")},
             "trace.toggle": self.toggle_trace,
             "reply.copy": self.copy_reply,
-            "app.focus_next": lambda _key: self.go_round(1),
-            "app.focus_previous": lambda _key: self.go_round(-1),
         }
 
     def contexts(self) -> list[str]:
@@ -142,24 +140,6 @@ class ReadingActions(Group):
     def toggle_reasoning(self, _key: str) -> bool:
         opened = self.screen.transcript.toggle_all("reasoning")
         return self.done("reasoning open" if opened else "reasoning folded")
-
-    def go_round(self, by: int) -> bool:
-        """F6: waiting messages, transcript, composer, round and round."""
-        screen = self.screen
-        stops = [
-            "composer",
-            *(["queue"] if screen.view.run.queue else []),
-            *(["block"] if screen.view.blocks else []),
-        ]
-        here = "queue" if screen.composing.marked else "block" if screen.transcript.selected else "composer"
-        there = stops[(stops.index(here) + by) % len(stops)] if here in stops else "composer"
-        screen.composing.marked = ""
-        screen.transcript.select(None)
-        if there == "queue":
-            screen.composing.mark(0)
-        elif there == "block":
-            screen.transcript.select_previous()
-        return True
 
     # ---- search
 

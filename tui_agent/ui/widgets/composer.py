@@ -74,8 +74,7 @@ class Composer(TextArea):
         self.palette = palette
         self.history_texts = history
         self.pastes = Pastes()
-        self.hint = ""
-        """Shown dim while there is no text."""
+        self._hint = ""
         self.typed_at = 0.0
         """When a key last went into the text (event time, seconds since boot)."""
         self.cursor_blink = False
@@ -86,6 +85,18 @@ class Composer(TextArea):
         self.set_palette(palette)
 
     # ---- the text
+
+    @property
+    def hint(self) -> str:
+        """Shown dim while there is no text."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, text: str) -> None:
+        if text != self._hint:
+            self._hint = text
+            self._line_cache.clear()  # pyright: ignore[reportUnknownMemberType]
+            self.refresh()
 
     @property
     def value(self) -> str:
