@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -56,7 +57,7 @@ class ApplyPatch(BuiltIn[PatchArguments]):
         )
 
     async def perform(self, arguments: PatchArguments, context: ToolContext) -> ToolResult:
-        changes = await in_thread(_plan, arguments, context)
+        changes = await asyncio.to_thread(_plan, arguments, context)
         written = await in_thread(_carry_out, changes)
         for change, print_ in zip(changes, written, strict=True):
             if print_:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from bisect import bisect_left
 from typing import Annotated
@@ -15,7 +16,7 @@ from tui_agent.tools.diff import diff
 from tui_agent.tools.files import Change, carry_out, open_text
 from tui_agent.tools.paths import locate, outside
 from tui_agent.tools.similar import report
-from tui_agent.tools.text import TextFile, clean, in_thread, lines, valid
+from tui_agent.tools.text import TextFile, clean, lines, valid
 
 SHOWN_PLACES = 10
 """Line numbers listed when the text is not unique."""
@@ -59,7 +60,7 @@ class EditFile(BuiltIn[EditArguments]):
         )
 
     async def perform(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
-        change = await in_thread(_plan, arguments, context)
+        change = await asyncio.to_thread(_plan, arguments, context)
         return await carry_out(change, context, "Edited")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Annotated
@@ -45,14 +46,14 @@ class ReadFile(BuiltIn[ReadArguments]):
     )
 
     def propose(self, arguments: ReadArguments, context: ToolContext) -> Intent:
-        place = locate(arguments.path, context.workspace)
+        place = locate(arguments.path, context.workspace, readable=context.session_dir)
         return Intent(self.name, self.effect, paths=(place.name,), outside=outside([place]))
 
     async def perform(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
-        place = locate(arguments.path, context.workspace)
+        place = locate(arguments.path, context.workspace, readable=context.session_dir)
         if not place.path.exists():
             raise ToolError(missing(place))
-        found, rows = await in_thread(_load_lines, place)
+        found, rows = await asyncio.to_thread(_load_lines, place)
         context.seen[str(place.path)] = found.fingerprint
         if not rows:
             return ToolResult("(the file is empty)", summary="empty")
@@ -87,7 +88,7 @@ class WriteFile(BuiltIn[WriteArguments]):
         )
 
     async def perform(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
-        change = await in_thread(_plan_write, arguments, context)
+        change = await asyncio.to_thread(_plan_write, arguments, context)
         return await carry_out(change, context, "Wrote" if change.found else "Created")
 
 
@@ -105,7 +106,7 @@ class Change(msgspec.Struct, frozen=True):
 async def carry_out(change: Change, context: ToolContext, verb: str) -> ToolResult:
     """Make a change: write it, remember its fingerprint, answer with the diff."""
     place = change.place
-    shown = await in_thread(diff, place.name, change.before, change.after)
+    shown = await asyncio.to_thread(diff, place.name, change.before, change.after)
     written = await in_thread(write, place.path, place.name, change.data, over=change.found)
     context.seen[str(place.path)] = written
     note = f"\n{change.note}" if change.note else ""

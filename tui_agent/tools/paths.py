@@ -16,15 +16,18 @@ SYSTEM_TREES = (Path("/proc"), Path("/sys"), Path("/dev"))
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A resolved path; ``name`` is workspace-relative POSIX when inside, absolute when ``outside``."""
+    """A resolved path; ``name`` is workspace-relative POSIX when inside, else absolute; ``outside``: it needs a person's yes."""
 
     path: Path
     name: str
     outside: bool
 
 
-def locate(path: str, workspace: Path) -> Place:
-    """Resolve ``path`` against the (resolved) workspace; raises ``ToolError`` for what no tool may touch."""
+def locate(path: str, workspace: Path, *, readable: Path | None = None) -> Place:
+    """Resolve ``path`` against the (resolved) workspace; raises ``ToolError`` for what no tool may touch.
+
+    ``readable`` is a folder that doesn't count as outside (the session's own, with the whole outputs of commands).
+    """
     if not path.strip():
         raise ToolError("path: empty")
     if "\0" in path:
@@ -41,7 +44,8 @@ def locate(path: str, workspace: Path) -> Place:
     if not inside and any(resolved.is_relative_to(tree) for tree in SYSTEM_TREES):
         raise ToolError(f"{path}: leads into {resolved}, which belongs to the system; refused")
     name = resolved.relative_to(workspace).as_posix() if inside else resolved.as_posix()
-    return Place(resolved, name, not inside)
+    own = readable is not None and resolved.is_relative_to(readable.resolve())
+    return Place(resolved, name, not inside and not own)
 
 
 def outside(places: Iterable[Place]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Generic, TypeVar
@@ -17,7 +18,7 @@ from tui_agent.tools.files import missing
 from tui_agent.tools.globs import is_glob
 from tui_agent.tools.paths import Place, locate, outside
 from tui_agent.tools.ripgrep import Found, Hit, Query, path_filter
-from tui_agent.tools.text import in_thread, valid
+from tui_agent.tools.text import valid
 
 MAX_SHOWN = 200
 """Matches that the model gets."""
@@ -104,7 +105,7 @@ class _Search(BuiltIn[S], Generic[S]):
         if rg:
             found = await ripgrep.search(rg, query, context.workspace)
         else:
-            found = await in_thread(plainsearch.search, query, context.workspace)
+            found = await asyncio.to_thread(plainsearch.search, query, context.workspace)
         return _answer(found, pattern, places, arguments.glob)
 
 
@@ -141,16 +142,16 @@ class ListFiles(BuiltIn[ListArguments]):
     )
 
     def propose(self, arguments: ListArguments, context: ToolContext) -> Intent:
-        place = locate(arguments.path or ".", context.workspace)
+        place = locate(arguments.path or ".", context.workspace, readable=context.session_dir)
         return Intent(self.name, self.effect, paths=(place.name,), outside=outside([place]))
 
     async def perform(self, arguments: ListArguments, context: ToolContext) -> ToolResult:
-        place = _existing([locate(arguments.path or ".", context.workspace)])[0]
+        place = _existing([locate(arguments.path or ".", context.workspace, readable=context.session_dir)])[0]
         if not place.path.is_dir():
             raise ToolError(f"{place.name}: is a file; use read_file")
         paths, note = await _files([place], context)
         below = 0 if place.name == "." else len(place.name.rstrip("/")) + 1
-        tree = await in_thread(_tree, paths, below, max(1, min(arguments.depth, MAX_DEPTH)))
+        tree = await asyncio.to_thread(_tree, paths, below, max(1, min(arguments.depth, MAX_DEPTH)))
         count = f"{len(paths):,} file{'s' if len(paths) != 1 else ''}"
         text = "\n".join(filter(None, (*tree, f"[{note}]" if note else "")))
         return ToolResult(text or "(no files; ignored ones don't count)", summary=count, display=Output(text))
@@ -175,16 +176,16 @@ class FindFiles(BuiltIn[FindArguments]):
     )
 
     def propose(self, arguments: FindArguments, context: ToolContext) -> Intent:
-        place = locate(arguments.path or ".", context.workspace)
+        place = locate(arguments.path or ".", context.workspace, readable=context.session_dir)
         return Intent(self.name, self.effect, paths=(place.name,), outside=outside([place]))
 
     async def perform(self, arguments: FindArguments, context: ToolContext) -> ToolResult:
         pattern = valid("pattern", arguments.pattern).strip()
         if not pattern:
             raise ToolError("pattern: empty")
-        place = _existing([locate(arguments.path or ".", context.workspace)])[0]
+        place = _existing([locate(arguments.path or ".", context.workspace, readable=context.session_dir)])[0]
         paths, note = await _files([place], context)
-        found, how = await in_thread(_named, paths, pattern)
+        found, how = await asyncio.to_thread(_named, paths, pattern)
         shown = found[:MAX_PATHS]
         more = f"[{len(found) - MAX_PATHS:,} more; narrow the pattern]" if len(found) > MAX_PATHS else ""
         text = "\n".join(filter(None, (how, *shown, more, f"[{note}]" if note else "")))
@@ -198,7 +199,7 @@ class FindFiles(BuiltIn[FindArguments]):
 
 def _places(given: str | tuple[str, ...], context: ToolContext) -> list[Place]:
     paths = (given,) if isinstance(given, str) else given
-    return [locate(path or ".", context.workspace) for path in paths or (".",)]
+    return [locate(path or ".", context.workspace, readable=context.session_dir) for path in paths or (".",)]
 
 
 def _existing(places: Sequence[Place]) -> Sequence[Place]:
@@ -210,7 +211,9 @@ def _existing(places: Sequence[Place]) -> Sequence[Place]:
 
 def _target(place: Place) -> str:
     """A place as ripgrep gets it: never mistaken for an option, and echoed as we call it."""
-    return place.name if place.outside else f"./{place.name}" if place.name != "." else "./"
+    if place.name == ".":
+        return "./"
+    return place.name if place.name.startswith("/") else f"./{place.name}"
 
 
 async def _files(places: Sequence[Place], context: ToolContext) -> tuple[list[str], str]:
@@ -218,7 +221,7 @@ async def _files(places: Sequence[Place], context: ToolContext) -> tuple[list[st
     targets = [_target(place) for place in places]
     if rg:
         return await ripgrep.files(rg, targets, context.workspace)
-    return await in_thread(plainsearch.files, targets, context.workspace)
+    return await asyncio.to_thread(plainsearch.files, targets, context.workspace)
 
 
 def _answer(found: Found, pattern: str, places: Sequence[Place], glob: str) -> ToolResult:

@@ -77,7 +77,10 @@ index 83db48f..bf269f4 100644
     assert result.changed == ("a.txt", "new/b.txt", "gone.txt")
     assert result.summary == "+4 −3"
     assert isinstance(result.display, Diff)
-    assert "diff --git a/new/b.txt b/new/b.txt\nnew file\n@@ -0,0 +1,2 @@ new/b.txt\n+one" in result.display.hunks
+    assert (
+        "diff --git a/new/b.txt b/new/b.txt\nnew file\n@@ -0,0 +1,2 @@ new/b.txt\n+one"
+        in result.display.hunks
+    )
 
 
 async def test_the_envelope(context: Context) -> None:

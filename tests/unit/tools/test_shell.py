@@ -17,7 +17,9 @@ from tests.fakes.toolcontext import Context
 from tui_agent.core.errors import ToolError
 from tui_agent.core.tool import Output
 from tui_agent.tools import process
+from tui_agent.tools.files import ReadFile, WriteFile
 from tui_agent.tools.process import HEAD_BYTES, LIVE_BURST, TAIL_BYTES, Capture
+from tui_agent.tools.search import Grep
 from tui_agent.tools.shell import RunCommand, plain
 
 tool = RunCommand()
@@ -145,6 +147,14 @@ async def test_ten_megabytes_are_kept_in_a_private_file(context: Context) -> Non
     assert f"[10.4 MB left out here; the whole output is in {path}]" in result.for_model
     assert len(result.for_model) < HEAD_BYTES + TAIL_BYTES + 1000
     assert len("".join(context.said)) < 2 * LIVE_BURST
+
+
+async def test_the_whole_output_can_be_read_and_searched_and_not_written(context: Context) -> None:
+    path = (await tool.run({"command": "seq 100000"}, context)).full_output
+    assert ReadFile().intent({"path": path}, context).outside == ()
+    assert Grep().intent({"path": path, "pattern": "x"}, context).outside == ()
+    assert WriteFile().intent({"path": path, "content": ""}, context).outside == (path,)
+    assert (await Grep().run({"path": path, "pattern": "77777"}, context)).summary == "1 match in 1 file"
 
 
 async def test_a_short_output_leaves_no_file(context: Context) -> None:
