@@ -194,7 +194,7 @@ def bench(
     kit = Kit(
         world=place, config=config, workspace=tmp_path, session_dir=tmp_path / "session", model=model or scripted,
         registry=Registry(registry if registry is not None else tools()), rules=Rules(config.permissions), resolve=resolve,
-        render_system=lambda spec, mode: SystemPrompt(f"You are {spec.name} in {mode} mode.", (("base", 10),)),
+        render_system=lambda spec, mode, _: SystemPrompt(f"You are {spec.name} in {mode} mode.", (("base", 10),)),
         cost=cost, count=lambda text: len(text) // 4 + 1, count_message=_count, count_tools=lambda schemas: 5 * len(schemas),
         rate_limits=RateLimits(), interactive=interactive,
     )  # fmt: skip

@@ -493,6 +493,18 @@ async def test_a_changed_model_renders_the_system_prompt_anew(tmp_path: Path) ->
     assert b.of(ev.AgentStart)[-1].model == "test/two"
 
 
+async def test_a_model_changed_while_it_runs_counts_from_the_next_call(tmp_path: Path) -> None:
+    async def switch(*_: Any) -> str:
+        b.mailbox.handle(cmd.SetModel(model="test/two"))
+        return "switched"
+
+    b = bench(tmp_path, [Turn(calls=(("look", {}),)), Turn("end")], registry=[FakeTool("look", switch)])
+    await b.run()
+    assert [request.model.name for request in b.requests] == ["test/one", "test/two"]
+    assert "test/two" in b.requests[1].system
+    assert b.state.model == "test/two"
+
+
 async def test_results_are_truncated_for_the_model_and_whole_in_the_log(tmp_path: Path) -> None:
     long = "\n".join(f"line {n} of the output" for n in range(2000))
     b = bench(

@@ -93,7 +93,7 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(130)
     except click.ClickException as error:
         error.show(sys.stderr)
-        sys.exit(EXIT_CONFIG)
+        sys.exit(error.code if isinstance(error, _Plain) else EXIT_CONFIG)
     except BrokenPipeError:
         _silence_stdout()
         sys.exit(1)
@@ -102,12 +102,14 @@ def main(argv: list[str] | None = None) -> None:
 
 def fail(text: str, code: int = EXIT_CONFIG) -> click.ClickException:
     """An error that prints ``text`` as it is and exits with ``code``."""
-    error = _Plain(text)
-    error.exit_code = code
-    return error
+    return _Plain(text, code)
 
 
 class _Plain(click.ClickException):
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
     def show(self, file: Any = None) -> None:
         click.echo(self.message, file=file or sys.stderr)
 

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from tui_agent.context.repair import Repairs
 from tui_agent.context.shrink import truncate
 from tui_agent.core import events as ev
 from tui_agent.core.errors import SessionError
@@ -23,7 +24,7 @@ from tui_agent.engine import advisors, ending, steps
 from tui_agent.engine.calls import INTERRUPTED, NOT_STARTED, Batch
 from tui_agent.engine.deltas import Deltas, Piece
 from tui_agent.engine.history import ApiCopy
-from tui_agent.engine.kit import Kit
+from tui_agent.engine.kit import Kit, SystemPrompt
 from tui_agent.engine.loop import Step
 from tui_agent.engine.state import State
 from tui_agent.llm.api import ModelSpec, ToolSchema
@@ -80,6 +81,7 @@ class Agent:
         self._copy = ApiCopy(kit.count)
         self._call_ids = {call.id for message in state.messages for call in message.calls}
         self._crash = ""
+        self._noted: set[str] = set()
         self._schemas: dict[tuple[str, ...], tuple[ToolSchema, ...]] = {}
 
     # ---- the bus
@@ -246,7 +248,15 @@ class Agent:
         """The history as it is sent: repaired, results capped, advisors' drafts added."""
         run = self.state.run
         cap = run.settings.max_tool_result_tokens if run else self.kit.config.context.max_tool_result_tokens
-        messages, repairs = self._copy.prepare(self.state.messages, cap)
+        try:
+            messages, repairs = self._copy.prepare(self.state.messages, cap)
+        except Exception as error:  # noqa: BLE001 - preparing must not end a run: the untouched messages go out instead
+            self.log_error("context", error)
+            self._copy = ApiCopy(self.kit.count)
+            messages, repairs = self.state.messages, Repairs()
+            self.emit(
+                ev.Notice(level="warning", text="The context could not be prepared; it is sent as it is.")
+            )
         if repairs:
             self.emit(ev.Repair(merged=repairs.merged, dropped=repairs.dropped, answered=repairs.answered))
         return advisors.with_drafts(list(messages), self.drafts)
@@ -273,11 +283,22 @@ class Agent:
             self._schemas[names] = tuple(ToolSchema(*row) for row in self.kit.registry.schemas(names))
         return self._schemas[names]
 
+    async def render_system(self, spec: ModelSpec, mode: Mode, request: str = "") -> SystemPrompt:
+        """The system prompt for ``request`` (default: the person's last one); what was left out is said once."""
+        people = (m for m in reversed(self.state.messages) if m.role == "user" and not m.synthetic)
+        asked = request or next((m.text for m in people), "")
+        prompt = await asyncio.to_thread(self.kit.render_system, spec, mode, asked)
+        for note in prompt.notes:
+            if note not in self._noted:
+                self._noted.add(note)
+                self.emit(ev.Notice(level="warning", text=note))
+        return prompt
+
     async def begin_build(self, message: Message) -> None:
         """The build phase of a mixed run: all tools, the build prompt, the plan in context."""
         run = self.state.run
         assert run is not None
-        prompt = await asyncio.to_thread(self.kit.render_system, self.kit.resolve(run.model), "build")
+        prompt = await self.render_system(self.kit.resolve(run.model), "build")
         tools = self.tool_schemas("build")
         self.emit(
             ev.PhaseChanged(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +11,16 @@ from tui_agent import __version__
 from tui_agent.config.load import Loaded, load
 from tui_agent.config.paths import Paths
 from tui_agent.config.sections import Config
-from tui_agent.context.build import build_system, project_tree
-from tui_agent.core.events import FORMAT_VERSION, Event, Mode, SessionStart
+from tui_agent.core.events import FORMAT_VERSION, Event, SessionStart
 from tui_agent.engine import demo
 from tui_agent.engine.agent import Agent, EventLog, MemoryLog
-from tui_agent.engine.kit import Kit, SystemPrompt
+from tui_agent.engine.kit import Kit
 from tui_agent.engine.launch import Launch
 from tui_agent.engine.mailbox import Mailbox
 from tui_agent.engine.ratelimits import RateLimits
 from tui_agent.engine.state import State
+from tui_agent.engine.system import SystemRenderer
 from tui_agent.engine.world import World
-from tui_agent.knowledge.instructions import instructions
 from tui_agent.llm import catalog, tokens
 from tui_agent.llm.api import Model, ModelSpec
 from tui_agent.policy.permissions import Rules
@@ -94,7 +91,7 @@ def assemble(launch: Launch, *, model: Model | None = None, world: World | None 
         start = _start(launch, config, cwd, id, world)
         log = NewLog(path, start) if config.sessions.auto_save else MemoryLog(world.now, next_seq=2)
         state.apply(start)
-    kit = _kit(launch, config, paths, cwd, world, model or _model(launch), path.with_suffix(""))
+    kit = _kit(launch, config, loaded, world, model or _model(launch), path.with_suffix(""))
     agent = Agent(kit, log, state)
     _take_flags(launch, config, state)
     return Session(agent, Mailbox(agent), path, loaded, start)
@@ -122,8 +119,9 @@ def _take_flags(launch: Launch, config: Config, state: State) -> None:
 
 
 def _kit(
-    launch: Launch, config: Config, paths: Paths, cwd: Path, world: World, model: Model, session_dir: Path
+    launch: Launch, config: Config, loaded: Loaded, world: World, model: Model, session_dir: Path
 ) -> Kit:
+    paths, cwd = loaded.paths, world.cwd
     remembered = Remembered(paths.state_dir / "approvals.json", cwd)
     rules = Rules(config.permissions)
     for rule in remembered.rules():
@@ -131,7 +129,7 @@ def _kit(
     return Kit(
         world=world, config=config, workspace=cwd, session_dir=session_dir, model=model,
         registry=Registry(default_tools()), rules=rules, resolve=_resolver(launch, config),
-        render_system=_renderer(paths, cwd, world), cost=catalog.cost, count=tokens.count_text,
+        render_system=SystemRenderer(world, paths.config_dir, _skill_folders(paths, loaded)), cost=catalog.cost, count=tokens.count_text,
         count_message=tokens.count_message, count_tools=tokens.count_tools, rate_limits=RateLimits(paths.rates_file),
         demo=launch.demo, dry_run=launch.dry_run, interactive=launch.interactive, remember_rule=remembered.add,
     )  # fmt: skip
@@ -152,22 +150,10 @@ def _resolver(launch: Launch, config: Config) -> Callable[[str], ModelSpec]:
     return resolve
 
 
-def _renderer(paths: Paths, cwd: Path, world: World) -> Callable[[ModelSpec, Mode], SystemPrompt]:
-    def render(spec: ModelSpec, mode: Mode) -> SystemPrompt:
-        prompt = build_system(
-            tree=project_tree(cwd),
-            instructions=instructions(cwd, paths.config_dir).parts,
-            model=spec.name,
-            cwd=str(cwd),
-            date=time.strftime("%Y-%m-%d", time.localtime(world.now())),
-            system=f"{platform.system()} {platform.release()}",
-            mode=mode,
-        )
-        return SystemPrompt(
-            prompt.text, tuple((name, tokens.count_text(text)) for name, text in prompt.parts)
-        )
-
-    return render
+def _skill_folders(paths: Paths, loaded: Loaded) -> list[Path]:
+    """The user's skills, then the project's if it is trusted."""
+    trusted = loaded.project if not loaded.untrusted_project else None
+    return [paths.skills_dir, *([trusted / "skills"] if trusted is not None else [])]
 
 
 def _branch(cwd: Path) -> str:

@@ -18,10 +18,11 @@ from tui_agent.tools.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class SystemPrompt:
-    """The rendered system prompt and its pieces as (name, tokens)."""
+    """The rendered system prompt, its pieces as (name, tokens), and what a person should know of what was left out."""
 
     text: str
     parts: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -37,8 +38,8 @@ class Kit:
     rules: Rules
     resolve: Callable[[str], ModelSpec]
     """Name or alias to a callable model; raises ConfigError."""
-    render_system: Callable[[ModelSpec, Mode], SystemPrompt]
-    """Build the system prompt; may read files, so it is called in a thread."""
+    render_system: Callable[[ModelSpec, Mode, str], SystemPrompt]
+    """Build the system prompt for a model, a mode and a request; reads files, so it is called in a thread."""
     cost: Callable[[ModelSpec, ReportedUsage], float | None]
     count: Callable[[str], int]
     """Tokens of a text, uncalibrated."""

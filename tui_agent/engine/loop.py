@@ -47,6 +47,10 @@ class Deliver(msgspec.Struct, frozen=True):
     queue: Literal["steering", "follow_up"]
 
 
+class Render(msgspec.Struct, frozen=True):
+    """The model was switched: make the system prompt anew."""
+
+
 class Compact(msgspec.Struct, frozen=True):
     """Make room: ``summarise`` old exchanges, or (``drop``) leave out the oldest whole ones."""
 
@@ -97,7 +101,7 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 Step = (
-    CallModel | RunTools | Deliver | Compact | Nudge | Warn | Evaluate | ApprovePlan | Ask | Close | Finish
+    CallModel | RunTools | Deliver | Render | Compact | Nudge | Warn | Evaluate | ApprovePlan | Ask | Close | Finish
     | recovery.Again | recovery.Switch
 )  # fmt: skip
 
@@ -129,6 +133,8 @@ def decide(state: State) -> Step | None:
         return Finish(run.closing.reason) if run.closed else CallModel(closing=True)
     if run.terminate:
         return Finish("llm_done")
+    if run.stale_system:
+        return Render()
     step = _work(state, run)
     if isinstance(step, _ASKS_THE_MODEL):
         if run.stop_after and run.calls_made:

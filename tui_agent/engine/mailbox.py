@@ -135,7 +135,7 @@ class Mailbox:
     async def _run(self, message: Message | None) -> None:
         agent = self.agent
         spec, why = self._choose(message.text if message else "")
-        agent.emit(await self._agent_start(spec, why, continued=message is None))
+        agent.emit(await self._agent_start(spec, why, message))
         if message is not None:
             agent.emit(ev.MessageStart(id=message.id, role="user", origin="person"))
             agent.emit(ev.MessageEnd(message=agent.counted(message)))
@@ -145,11 +145,11 @@ class Mailbox:
             agent.emit(self._early_cut)
         await loop.run(agent)
 
-    async def _agent_start(self, spec: ModelSpec, why: str, *, continued: bool) -> ev.AgentStart:
+    async def _agent_start(self, spec: ModelSpec, why: str, message: Message | None) -> ev.AgentStart:
         agent, kit, state = self.agent, self.agent.kit, self.agent.state
         phased = state.mode == "mixed"
         first = "plan" if state.mode in ("plan", "mixed") else "build"
-        prompt = await asyncio.to_thread(kit.render_system, spec, first)
+        prompt = await agent.render_system(spec, first, message.text if message else "")
         config = kit.config
         tools = agent.tool_schemas(first)
         settings = ev.RunSettings(
@@ -163,7 +163,7 @@ class Mailbox:
         return ev.AgentStart(
             run=kit.world.new_id(), model=spec.alias or spec.name, limits=agent.limits(), settings=settings,
             prices=agent.prices(spec), window=agent.window(spec), system=prompt.text, parts=prompt.parts,
-            tools=agent.tool_names(first), tools_tokens=kit.count_tools(tools), continued=continued, why=why,
+            tools=agent.tool_names(first), tools_tokens=kit.count_tools(tools), continued=message is None, why=why,
         )  # fmt: skip
 
     def _choose(self, text: str) -> tuple[ModelSpec, str]:
@@ -212,13 +212,13 @@ class Mailbox:
                 return 0.0
 
     def set_model(self, name: str) -> None:
-        """Change the model now; in a run the system prompt is rendered anew, because it names the model."""
+        """Change the model from the next call on."""
         agent = self.agent
         spec = agent.kit.resolve(name)
-        label = spec.alias or spec.name
-        system = agent.kit.render_system(spec, agent.phase_mode()).text if agent.state.run is not None else ""
         agent.emit(
-            ev.ModelChanged(model=label, window=agent.window(spec), prices=agent.prices(spec), system=system)
+            ev.ModelChanged(
+                model=spec.alias or spec.name, window=agent.window(spec), prices=agent.prices(spec)
+            )
         )
 
     def set_mode(self, mode: ev.Mode | None, confirm: ev.ConfirmMode | None) -> None:

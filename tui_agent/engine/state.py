@@ -111,6 +111,8 @@ class Run:
     broken_stream: bool = False
     empty_reply: bool = False
     """The last reply had neither text nor calls."""
+    stale_system: bool = False
+    """The system prompt names another model than the one in use."""
     held: bool = False
     """The person set the number of steps, so the model's requests for more are refused."""
     compactions: int = 0
@@ -690,6 +692,7 @@ def _model_changed(state: State, event: ev.ModelChanged) -> None:
     state.hand_picked = state.hand_picked or event.by == "person"
     if state.run is not None:
         state.run.model, state.run.prices, state.run.attempts = event.model, event.prices, 0
+        state.run.stale_system = not event.system
         _model_switched(state, event.system, event.window)
 
 

@@ -38,6 +38,8 @@ async def perform(agent: Agent, step: loop.Step) -> None:
             await _run_tools(agent)
         case loop.Deliver(queue):
             _deliver(agent, queue)
+        case loop.Render():
+            await _render(agent)
         case loop.Compact(how, why):
             if how == "summarise":
                 await compaction.summarise(agent, why=why)
@@ -105,6 +107,23 @@ def _deliver(agent: Agent, queue: str) -> None:
         else ev.FollowUpDelivered(messages=messages)
     )
     agent.sync()
+
+
+async def _render(agent: Agent) -> None:
+    """Render the system prompt for the model that is in use now."""
+    run = agent.state.run
+    assert run is not None
+    spec = agent.kit.resolve(run.model)
+    prompt = await agent.render_system(spec, agent.phase_mode())
+    agent.emit(
+        ev.ModelChanged(
+            model=run.model,
+            window=agent.window(spec),
+            prices=agent.prices(spec),
+            system=prompt.text,
+            by="engine",
+        )
+    )
 
 
 async def _ask(agent: Agent, trip: Trip) -> None:
@@ -208,7 +227,7 @@ async def _switch(agent: Agent, step: recovery.Switch) -> None:
         )
         agent.emit(ev.Fallback(source=run.model, target=step.target, why=step.failure.text))
         return
-    prompt = await asyncio.to_thread(kit.render_system, spec, agent.phase_mode())
+    prompt = await agent.render_system(spec, agent.phase_mode())
     until = kit.world.now() + step.failure.retry_after if step.failure.retry_after else 0.0
     agent.emit(
         ev.Fallback(
