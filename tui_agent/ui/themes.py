@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +68,13 @@ class Theme:
         """Keyword arguments for ``textual.theme.Theme``.
 
         Style sheets may use ``$role-NAME`` (and ``$role-NAME-ground`` where a role has one) and ``$ground-NAME``.
+        The name changes with the looks, so that Textual takes an edited file for another theme and paints anew.
+        An app that begins with ``terminal_colours`` has to be made with ``ansi_color=True``: with ``NO_COLOR`` Textual
+        else turns the terminal's default colours into black on black.
         """
         accent = self._css(self.look("accent").colour)
         return {
-            "name": f"tui-agent-{self.name}",
+            "name": f"{self.name}-{zlib.crc32(repr(self._looks).encode()):08x}",
             "primary": accent,
             "secondary": accent,
             "accent": accent,
@@ -101,6 +105,8 @@ class Theme:
         selection, find, cursor = self.look("selection"), self.look("find"), self.look("cursor")
         ground = self._css(self.ground("background"))
         return variables | {
+            "ansi-background": ground,
+            "ansi-foreground": variables["role-content"],
             "text": variables["role-content"],
             "text-muted": variables["role-context"],
             "text-disabled": variables["role-context"],
