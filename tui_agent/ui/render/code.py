@@ -40,7 +40,7 @@ START: State = ("root",)
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
     """The lexer of a fence's language; None when nothing would be coloured."""
-    from pygments.lexers import get_lexer_by_name
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 
     name = ALIASES.get(language, language)

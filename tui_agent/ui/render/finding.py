@@ -10,9 +10,9 @@ from tui_agent.ui.render.sheets import searched
 
 
 class Match(NamedTuple):
-    """One match: the ``number``-th in the source of block ``index``."""
+    """One match: the ``number``-th in the source of the block ``entry``."""
 
-    index: int
+    entry: int
     number: int
 
 
@@ -29,7 +29,7 @@ class Finder:
         """Look for a text; the position is just before the first match from a block on. How many there are."""
         self.text = text
         self._look()
-        ahead = (number for number, match in enumerate(self.matches) if match.index >= from_index)
+        ahead = (number for number, match in enumerate(self.matches) if match.entry >= from_index)
         self.current = next(ahead, 0) - 1
         return len(self.matches)
 
@@ -56,10 +56,10 @@ class Finder:
 
     def place(self, match: Match) -> tuple[Anchor | None, bool]:
         """Where a match is shown, or the one shown before it; and whether it is itself shown as the block stands now."""
-        block = self._roll.entries[match.index].block
+        block = self._roll.entries[match.entry].block
         seen = -1
         found: Anchor | None = None
-        for number, part in enumerate(self._roll.parts(match.index)):
+        for number, part in enumerate(self._roll.parts(match.entry)):
             for place, line in enumerate(part.lines):
                 for at in occurrences(line.text, self.text):
                     seen += 1

@@ -193,7 +193,7 @@ class TextLine(Line):
         made: list[Row] = []
         for start, end in ranges:
             segments = [
-                Segment(part, page.ink.mix(*self.base, role)) for part, role in (rest if made else prefix)
+                Segment(part, page.ink.mix(role)) for part, role in (rest if made else prefix)
             ]
             used = lead if not made else sum(width(part) for part, _ in rest)
             if made and self.wrap == "hard":
@@ -289,9 +289,10 @@ class TitleLine(Line):
 
 def squeezed(prefix: Prefix, edge: int) -> Prefix:
     """A prefix without its outer indents where they would leave no room for text."""
-    while len(prefix) > 2 and sum(width(text) for text, _ in prefix) > edge - NARROWEST_TEXT:
-        prefix = (prefix[0], *prefix[2:])
-    return prefix
+    pieces = list(prefix)
+    while len(pieces) > 2 and sum(width(text) for text, _ in pieces) > edge - NARROWEST_TEXT:
+        del pieces[1]
+    return tuple(pieces)
 
 
 def _joined(pieces: Sequence[tuple[str, Role]]) -> int:

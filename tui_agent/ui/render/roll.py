@@ -41,7 +41,7 @@ class Entry:
 class Place(NamedTuple):
     """One row that is looked at: which entry and part it belongs to; ``row`` is None in a gap (part -1)."""
 
-    index: int
+    entry: int
     part: int
     row: Row | None
 
@@ -217,7 +217,7 @@ class Roll:
         place = next(iter(self.window(top, 1)), None)
         if place is None:
             return None
-        block = self.entries[place.index].block
+        block = self.entries[place.entry].block
         if place.row is None:
             return Anchor(block, -1, 0, 0)
         return Anchor(block, place.part, place.row.line, place.row.start)

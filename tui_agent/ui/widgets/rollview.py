@@ -7,6 +7,7 @@ tests hold what they are used for. Its own thumb replaces Textual's scroll bar, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
@@ -126,7 +127,8 @@ class RollView(ScrollView, can_focus=False):
             self._keep(self._roll.anchor(top), 0)
         size = Size(self.size.width, self._roll.total)
         if size != self.virtual_size:
-            self.set_reactive(Widget.virtual_size, size)  # its own setter would lay out the screen
+            # Its own setter would lay out the screen.
+            self.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
         self._moving = True
         self.scroll_target_y = self.scroll_y = float(top)
         self._moving = False
@@ -151,7 +153,7 @@ class RollView(ScrollView, can_focus=False):
         if self._moving or round(old_value) == round(new_value):
             return
         self._go(round(new_value))
-        if self.is_attached and self.screen._selecting:  # noqa: SLF001
+        if self.is_attached and self.screen._selecting:  # pyright: ignore[reportPrivateUsage]
             self.call_later(self._extend_selection)
 
     def _size_updated(
@@ -172,7 +174,7 @@ class RollView(ScrollView, can_focus=False):
 
     def _last_in_view(self) -> int:
         places = self._places()
-        return places[-1].index if places else -1
+        return places[-1].entry if places else -1
 
     def _title_row(self, block: Block) -> int | None:
         return self._roll.row(Anchor(block, 0, 0, 0))
@@ -262,7 +264,7 @@ class RollView(ScrollView, can_focus=False):
     def _line(self, place: Place) -> Line:
         """The logical line of a place that has a row."""
         assert place.row is not None
-        return self._roll.parts(place.index)[place.part].lines[place.row.line]
+        return self._roll.parts(place.entry)[place.part].lines[place.row.line]
 
     def _overlaid(self, strip: Strip, place: Place) -> Strip:
         """What lies over a row now; the very same strip if nothing does."""
@@ -272,7 +274,7 @@ class RollView(ScrollView, can_focus=False):
             strip = overlay.restyle(strip, row.lead, row.lead + 1, self._page.ink.overlay("context"))
         selection = self.text_selection
         if selection is not None:
-            span = selection.get_span(position(place.index, place.part, row.line))
+            span = selection.get_span(position(place.entry, place.part, row.line))
             if span is not None and (span[1] < 0 or span[1] > span[0]):
                 start, end = span[0], span[1] if span[1] >= 0 else row.end
                 cells = overlay.cells_of(row, self._line(place), start, end)
@@ -282,14 +284,14 @@ class RollView(ScrollView, can_focus=False):
     # ---- what runs
 
     def _is_running(self, place: Place) -> bool:
-        return self._roll.entries[place.index].block.live and place.part == 0
+        return self._roll.entries[place.entry].block.live and place.part == 0
 
     def _pulse(self) -> None:
         """Show that something runs, and for how long, only where it is in view."""
         self._bright = self.reduced_motion or not self._bright
         for y, place in enumerate(self._places()):
             if place.row is not None and place.row.line == 0 and self._is_running(place):
-                self._roll.update(place.index)
+                self._roll.update(place.entry)
                 self.refresh(Region(0, y, self.size.width, 1))
 
     # ---- selecting
@@ -308,10 +310,10 @@ class RollView(ScrollView, can_focus=False):
         place = places[0]
         row = place.row
         if row is None:
-            offset = Style.from_meta({"offset": (0, position(place.index, 0, 0))})
+            offset = Style.from_meta({"offset": (0, position(place.entry, 0, 0))})
             return Strip([*(Segment(" ", offset) for _ in range(cells))], cells)
         line = self._line(place)
-        where = position(place.index, place.part, row.line)
+        where = position(place.entry, place.part, row.line)
         lead = Style.from_meta({"offset": (row.start, where)})
         segments = [Segment(" ", lead) for _ in range(row.lead)]
         text = row.strip.crop(row.lead, row.used).text if line.whole else line.text[row.start : row.end]
@@ -339,15 +341,13 @@ class RollView(ScrollView, can_focus=False):
 
     def _extend_selection(self) -> None:
         """Textual keeps the old end while it scrolls during a drag inside one widget: look the pointer up again."""
-        screen = self.screen
-        state = screen._select_state  # noqa: SLF001
-        if state is None or not screen._selecting or state.start.content_widget is not self:  # noqa: SLF001
+        screen: Any = self.screen
+        state = screen._select_state
+        if state is None or not screen._selecting or state.start.content_widget is not self:
             return
         widget, offset = screen.get_widget_and_offset_at(*state.screen_offset)
         if widget is self and offset is not None and isinstance(self.parent, Widget):
-            screen._select_state = state.update_end(  # noqa: SLF001
-                state.screen_offset, SelectEnd(self.parent, self, offset)
-            )
+            screen._select_state = state.update_end(state.screen_offset, SelectEnd(self.parent, self, offset))
 
     # ---- the thumb
 

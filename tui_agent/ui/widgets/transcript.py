@@ -299,7 +299,7 @@ class Transcript(RollView):
         How many there are. An empty text ends the search.
         """
         place = next(iter(self._places()), None)
-        count = self._finder.search(text, place.index if place is not None else 0)
+        count = self._finder.search(text, place.entry if place is not None else 0)
         self._step(1)
         return count
 
@@ -315,11 +315,11 @@ class Transcript(RollView):
         match = self._finder.step(direction)
         self._found = None
         if match is not None:
-            block = self._roll.entries[match.index].block
+            block = self._roll.entries[match.entry].block
             self._found, shown = self._finder.place(match)
             if not shown and self._roll.level(block) != "open":
                 self._roll.choices[block.id] = "open"
-                self._roll.update(match.index)
+                self._roll.update(match.entry)
                 self._found, _ = self._finder.place(match)
             row = self._roll.row(self._found or Anchor(block, 0, 0, 0))
             if row is not None:
@@ -341,12 +341,12 @@ class Transcript(RollView):
             for at in overlay.occurrences(line.text, self._finder.text):
                 current = (
                     here is not None
-                    and here.block is self._roll.entries[place.index].block
+                    and here.block is self._roll.entries[place.entry].block
                     and (here.part, here.line, here.start) == (place.part, row.line, at)
                 )
                 cells = overlay.cells_of(row, line, at, at + len(self._finder.text))
                 strip = overlay.restyle(strip, *cells, ink.overlay("find-current" if current else "find"))
-        if self._selected is not None and self._roll.entries[place.index].block is self._selected:
+        if self._selected is not None and self._roll.entries[place.entry].block is self._selected:
             strip = overlay.replace(strip, 0, CURSOR, ink.mix("accent"))
         return strip
 
@@ -367,8 +367,8 @@ class Transcript(RollView):
             if start <= at < end and event.x >= place.row.lead:
                 self.post_message(self.LinkClicked(url))
                 return
-        block = self._roll.entries[place.index].block
-        if place.part == 0 and place.row.line == 0 and self._can_fold(place.index):
+        block = self._roll.entries[place.entry].block
+        if place.part == 0 and place.row.line == 0 and self._can_fold(place.entry):
             self.toggle(block)
 
     def _can_fold(self, index: int) -> bool:
