@@ -1,0 +1,315 @@
+"""The real program in a pseudo-terminal, as a person meets it: what it writes goes through a terminal emulator.
+
+    with Terminal("--demo", columns=100, rows=30) as terminal:
+        terminal.wait_for("done")
+        terminal.send("hello\\r")
+
+Nothing here sleeps: a thread reads whatever the program writes, with the time, and ``wait_for`` looks again at each
+new piece. Everything a test waits for in vain is an assertion that shows the screen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyte
+
+from tests.fakes.fake_llm import FakeLLM
+from tui_agent.config.paths import Paths
+from tui_agent.core.events import AnyEvent, Event
+from tui_agent.sessions.log import read
+
+PATIENCE = float(os.environ.get('PATIENCE', 40))
+"""Seconds that a test waits in vain: generous, because the machine may be busy; nothing good takes as long."""
+
+GLANCE = 0.05
+"""Seconds between two looks at something that is not on the screen (a file, a process)."""
+
+_FOREIGN = re.compile(rb"\x1b\[[<=>][0-9;:]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1b\[\?u")
+"""Sequences that the emulator would print instead of ignoring: keyboard protocol, queries."""
+_UNFINISHED = re.compile(rb"\x1b(\[[0-9;:<=>?$]*)?$")
+_OTHER_SCREEN = re.compile(rb"(\x1b\[\?1049[hl])")
+_PRIVATE_MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+
+_STARTER = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+"""Makes the pseudo-terminal the controlling terminal of the new session, then becomes the program."""
+
+KEYS = {
+    "enter": "\r", "escape": "\x1b", "tab": "\t", "backspace": "\x7f", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C",
+    "left": "\x1b[D", "ctrl+c": "\x03", "ctrl+d": "\x04", "ctrl+q": "\x11", "f1": "\x1bOP", "f4": "\x1bOS",
+    "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "space": " ",
+}  # fmt: skip
+"""Key names to the bytes a terminal sends."""
+
+
+class Terminal:
+    """A pseudo-terminal with the program running in it."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        columns: int = 100,
+        rows: int = 30,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        program: tuple[str, ...] = ("-m", "tui_agent"),
+    ) -> None:
+        self.columns, self.rows = columns, rows
+        self._arguments, self._program, self._cwd = arguments, program, cwd
+        self.env = {**os.environ, **(env or {})}
+        self.screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self.screen)
+        self._unfinished = b""
+        self.pieces: list[tuple[float, bytes]] = []
+        """What the program wrote, piece by piece, with ``time.monotonic()``."""
+        self._fed = 0
+        self._news = threading.Condition()
+        self._ended = False
+        self.modes: set[int] = set()
+        """Private modes that are on: 1049 other screen, 25 cursor shown, 1000 and so on mouse, 2004 paste."""
+
+    # ---- life
+
+    def __enter__(self) -> Self:
+        self._outer, self._inner = os.openpty()
+        self.resize(self.columns, self.rows, tell=False)
+        self.settings = termios.tcgetattr(self._inner)
+        """The line's settings before the program came."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-S", "-E", "-c", _STARTER, *self._program, *self._arguments],
+            stdin=self._inner, stdout=self._inner, stderr=self._inner, env=self.env, cwd=self._cwd, start_new_session=True,
+        )  # fmt: skip
+        self._reader = threading.Thread(target=self._read, name="terminal", daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pid in [*self.descendants(), self.process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        os.close(self._inner)
+        self._reader.join(PATIENCE)
+        os.close(self._outer)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._outer, 1 << 16)
+            except OSError as error:
+                if error.errno != errno.EIO:  # the last one on the other side has gone
+                    raise
+                data = b""
+            with self._news:
+                if data:
+                    self.pieces.append((time.monotonic(), data))
+                self._ended = not data
+                self._news.notify_all()
+            if not data:
+                return
+
+    # ---- what is seen
+
+    @property
+    def raw(self) -> bytes:
+        """Every byte that the program wrote."""
+        with self._news:
+            return b"".join(data for _, data in self.pieces)
+
+    @property
+    def text(self) -> str:
+        """The screen's text, lines without the blanks at their ends."""
+        self._feed()
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def line(self, words: str) -> str:
+        """The first line of the screen that holds ``words``."""
+        return next((line for line in self.text.splitlines() if words in line), "")
+
+    def picture(self) -> str:
+        """The screen in a frame, for people who read a failure."""
+        edge = "+" + "-" * self.columns + "+"
+        self._feed()
+        return "\n".join([edge, *(f"|{line}|" for line in self.screen.display), edge])
+
+    def _feed(self) -> None:
+        with self._news:
+            new, self._fed = self.pieces[self._fed :], len(self.pieces)
+        if not new:
+            return
+        data = self._unfinished + b"".join(piece for _, piece in new)
+        cut = _UNFINISHED.search(data)
+        data, self._unfinished = (data[: cut.start()], data[cut.start() :]) if cut else (data, b"")
+        for part in _OTHER_SCREEN.split(data):
+            if part.startswith(b"\x1b[?1049"):
+                self.screen.reset()  # the emulator has one screen only: what a person had before is blank here
+            for numbers, how in _PRIVATE_MODE.findall(part):
+                for number in map(int, numbers.split(b";")):
+                    (self.modes.add if how == b"h" else self.modes.discard)(number)
+            self._stream.feed(_FOREIGN.sub(b"", part))
+
+    # ---- waiting
+
+    def wait_for(self, what: str | Callable[[], Any], timeout: float = PATIENCE) -> Any:
+        """Wait until the screen holds a text, or until a condition holds (its value is returned)."""
+        end = time.monotonic() + timeout
+        while True:
+            found = what in self.text if isinstance(what, str) else what()
+            if found:
+                return found
+            with self._news:
+                if self._fed == len(self.pieces):
+                    if self._ended:
+                        break
+                    self._news.wait(GLANCE)
+            if time.monotonic() > end:
+                break
+        raise AssertionError(self._complaint(what))
+
+    def wait_gone(self, words: str, timeout: float = PATIENCE) -> None:
+        """Wait until the screen no longer holds a text."""
+        self.wait_for(lambda: words not in self.text, timeout)
+
+    def wait_exit(self, timeout: float = PATIENCE) -> int:
+        """Wait until the program has left and all its output is read; returns its exit code."""
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self._complaint("the program's end")) from None
+        self._drain()
+        return code
+
+    def _drain(self) -> None:
+        """Have everything read that was written so far: our own mark comes back through the line after it."""
+        mark = b"\x1b]7;drained-%d\x07" % time.monotonic_ns()
+        os.write(self._inner, mark)
+        with self._news:
+            came = self._news.wait_for(
+                lambda: mark in b"".join(data for _, data in self.pieces[-4:]), PATIENCE
+            )
+        assert came, self._complaint("the last output")
+
+    def _complaint(self, what: object) -> str:
+        words = repr(what) if isinstance(what, str) else getattr(what, "__doc__", None) or "a condition"
+        code = self.process.poll()
+        life = "still runs" if code is None else f"ended with code {code}"
+        return f"waited in vain for {words}; the program {life}. The screen:\n{self.picture()}"
+
+    def expect(self, holds: object, words: str = "something else is on the screen") -> None:
+        """Assert something that is so now, showing the screen if it is not."""
+        assert holds, f"{words}. The screen:\n{self.picture()}"
+
+    # ---- doing
+
+    def send(self, keys: str) -> float:
+        """Type text as it is; returns the time just before (``time.monotonic()``)."""
+        now = time.monotonic()
+        data = keys.encode()
+        while data:
+            data = data[os.write(self._outer, data) :]
+        return now
+
+    def press(self, *names: str) -> float:
+        """Press keys by name, one write each; returns the time just before the last one."""
+        at = 0.0
+        for name in names:
+            at = self.send(KEYS[name])
+        return at
+
+    def say(self, text: str) -> None:
+        """Type into the composer, see it there, and send it."""
+        self.send(text)
+        self.wait_for(text[-40:])
+        self.press("enter")
+
+    def resize(self, columns: int, rows: int, *, tell: bool = True) -> None:
+        """Change the terminal's size, as a window does."""
+        fcntl.ioctl(self._inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.columns, self.rows = columns, rows
+        if tell:
+            self._feed()
+            self.screen.resize(rows, columns)
+            self.process.send_signal(signal.SIGWINCH)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the program alone."""
+        self.process.send_signal(number)
+
+    # ---- processes and files
+
+    def descendants(self) -> list[int]:
+        """Every process below the program, the engine first."""
+        return descendants(self.process.pid)
+
+    def engine(self) -> int:
+        """Process id of the engine, once there is one."""
+        return self.wait_for(lambda: next(iter(_find(self.process.pid, "tui_agent.engine.process")), 0))
+
+    def log(self) -> list[AnyEvent]:
+        """The events of the newest session in the program's own home."""
+        files = sorted(
+            Paths.from_environ(self.env).sessions_dir.rglob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns
+        )
+        return list(read(files[-1])) if files else []
+
+    def logged(self, *kinds: type[Event]) -> list[Any]:
+        """The events of these types in the newest session."""
+        return [event for event in self.log() if isinstance(event, kinds)]
+
+
+def _table() -> list[tuple[int, int, str]]:
+    """Every process as (pid, parent, command line)."""
+    shown = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+    rows = (line.split(None, 2) for line in shown.stdout.splitlines())
+    return [(int(row[0]), int(row[1]), row[2] if len(row) > 2 else "") for row in rows]
+
+
+def _below(pid: int) -> list[tuple[int, str]]:
+    table, found, wanted = _table(), [], [pid]
+    while wanted:
+        parent = wanted.pop(0)
+        children = [(child, words) for child, above, words in table if above == parent]
+        found += children
+        wanted += [child for child, _ in children]
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below one."""
+    return [child for child, _ in _below(pid)]
+
+
+def _find(pid: int, words: str) -> list[int]:
+    return [child for child, line in _below(pid) if words in line]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process still runs (one that nobody has waited for yet does not)."""
+    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return bool(shown.stdout.strip()) and not shown.stdout.strip().startswith("Z")
+
+
+def with_model(fake: FakeLLM) -> dict[str, str]:
+    """Environment in which ``openai/fake`` is the fake."""
+    return {"OPENAI_API_BASE": fake.openai_base, "OPENAI_API_KEY": "sk-test", "TUI_AGENT_MODEL": "openai/fake"}
