@@ -27,7 +27,9 @@ from tui_agent.engine.launch import Launch
 
 if TYPE_CHECKING:
     from tui_agent.engine.assemble import Session
+    from tui_agent.llm.api import Model
 
+MODULE = "tui_agent.engine.process"
 STOP_SECONDS = 6.0
 """How long the engine may take to save and leave before it is killed."""
 LAST_WORDS = 2000
@@ -53,8 +55,8 @@ class EngineProcess:
         self.failure = ""
 
     @classmethod
-    async def start(cls, launch: Launch) -> EngineProcess:
-        """Start an engine; raises ``EngineGone`` if the process can't be made."""
+    async def start(cls, launch: Launch, module: str = MODULE) -> EngineProcess:
+        """Start an engine (``module`` is run as the child); raises ``EngineGone`` if the process can't be made."""
         command_read, command_write = os.pipe()
         event_read, event_write = os.pipe()
         errors = Paths.from_environ().state_dir / "engine.log"
@@ -62,7 +64,7 @@ class EngineProcess:
             errors.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(errors, "ab", opener=_private) as sink:  # noqa: ASYNC230 - Path.open takes no opener
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-m", "tui_agent.engine.process", str(command_read), str(event_write),
+                    sys.executable, "-m", module, str(command_read), str(event_write),
                     pass_fds=(command_read, event_write), stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink,
                     start_new_session=True,
                 )  # fmt: skip
@@ -160,17 +162,17 @@ def _private(path: str, flags: int) -> int:
 # ---- the child's side
 
 
-def main() -> None:
-    """Entry of the child: ``python -m tui_agent.engine.process COMMAND_FD EVENT_FD``."""
+def main(model: Model | None = None) -> None:
+    """Entry of the child: ``python -m tui_agent.engine.process COMMAND_FD EVENT_FD``; ``model`` replaces the real one."""
     command_fd, event_fd = int(sys.argv[1]), int(sys.argv[2])
     for descriptor in (command_fd, event_fd):
         os.set_inheritable(descriptor, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(50_000, 20, 100)
-    sys.exit(asyncio.run(_serve(command_fd, event_fd)))
+    sys.exit(asyncio.run(_serve(command_fd, event_fd, model)))
 
 
-async def _serve(command_fd: int, event_fd: int) -> int:
+async def _serve(command_fd: int, event_fd: int, model: Model | None) -> int:
     """Run one session until it is told to stop or nobody listens any more; returns the exit code."""
     writer, reader = await _connect(event_fd, command_fd)
 
@@ -186,7 +188,7 @@ async def _serve(command_fd: int, event_fd: int) -> int:
     from tui_agent.readers.logfile import JsonFile, pipelines
 
     try:
-        session = _assembled(launching.decode(first))
+        session = _assembled(launching.decode(first), model)
     except AgentError as error:
         hint = "Mend it and start again." if isinstance(error, ConfigError) else ""
         send(Notice(level="error", text=str(error), hint=hint))
@@ -197,10 +199,10 @@ async def _serve(command_fd: int, event_fd: int) -> int:
         return await _converse(session, lines, send, writer)
 
 
-def _assembled(launch: Launch) -> Session:
+def _assembled(launch: Launch, model: Model | None) -> Session:
     from tui_agent.engine.assemble import assemble
 
-    return assemble(launch)
+    return assemble(launch, model=model)
 
 
 async def _converse(

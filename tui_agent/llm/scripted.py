@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
@@ -61,12 +62,13 @@ class ScriptedModel:
         self.requests.append(request)
         turn = self._next(request)
         calls = [self._call(name, arguments) for name, arguments in turn.calls]
+        began = time.monotonic()
         for sent, piece in enumerate(_pieces(turn, calls)):
             if turn.failure is not None and sent >= turn.fail_after:
                 raise ModelError(turn.failure)
             yield piece
             if self._rate:
-                await self._sleep(1 / self._rate)
+                await self._sleep(max(0.0, began + (sent + 1) / self._rate - time.monotonic()))
             elif sent % 50 == 0:
                 await asyncio.sleep(0)
         if turn.failure is not None:
