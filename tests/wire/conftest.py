@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
 from tests.fakes.fake_llm import FakeLLM
 from tui_agent.core.errors import Failure, ModelError
-from tui_agent.core.messages import user
+from tui_agent.core.messages import Call, user
 from tui_agent.llm.api import ModelSpec, Reply, Request, ToolSchema
 from tui_agent.llm.litellm_model import LitellmModel, load
 
@@ -63,13 +64,14 @@ async def fake() -> AsyncIterator[FakeLLM]:
 def spec_of(fake: FakeLLM, name: str, **more: Any) -> ModelSpec:
     """The fake, as the model ``name`` would be reached."""
     base = fake.anthropic_base if name.startswith("anthropic/") else fake.openai_base
-    return ModelSpec(**{"name": name, "api_base": base, **more})
+    return msgspec.structs.replace(ModelSpec(name=name, api_base=base), **more)
 
 
 def ask(fake: FakeLLM, name: str, *, spec: dict[str, Any] | None = None, **more: Any) -> Request:
     """A request of one user message and two tools."""
-    given = {"system": "You are a fake.", "messages": (user("u1", "hi"),), "tools": (READ, LIST), **more}
-    return Request(model=spec_of(fake, name, **(spec or {})), **given)
+    model = spec_of(fake, name, **(spec or {}))
+    request = Request(model=model, system="You are a fake.", messages=(user("u1", "hi"),), tools=(READ, LIST))
+    return msgspec.structs.replace(request, **more)
 
 
 async def listen(model: LitellmModel, request: Request) -> list[Any]:
@@ -90,6 +92,11 @@ async def reply_of(model: LitellmModel, request: Request) -> Reply:
     assert [type(piece) for piece in heard].count(Reply) == 1, heard
     assert isinstance(heard[-1], Reply)
     return heard[-1]
+
+
+def calls_in(reply: Reply) -> list[Call]:
+    """The calls of a reply."""
+    return [part for part in reply.parts if isinstance(part, Call)]
 
 
 async def failure_of(model: LitellmModel, request: Request) -> Failure:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.fakes.fake_llm import Answer, FakeLLM, FaultKind, fault, until
 from tests.wire.conftest import ROUTES, ask, cancelled, failure_of, listen, reply_of
+from tui_agent.core.messages import Text
 from tui_agent.llm.api import TextDelta
 from tui_agent.llm.litellm_model import LitellmModel
 
@@ -64,7 +65,7 @@ async def test_silence_ends_a_call(model: LitellmModel, fake: FakeLLM, name: str
 async def test_a_slow_stream_is_not_silent(model: LitellmModel, fake: FakeLLM) -> None:
     fake.add(Answer(text="one two three four five", chunk=4, pace=10))  # 0.6 s, a piece each 0.1 s
     reply = await reply_of(model, ask(fake, "openai/fake", stall_timeout=0.3))
-    assert reply.parts[0].text == "one two three four five"
+    assert reply.parts == (Text("one two three four five"),)
 
 
 async def test_time_that_the_reader_takes_is_not_the_servers(model: LitellmModel, fake: FakeLLM) -> None:

@@ -12,8 +12,14 @@ CASES = [
     ("openai/gpt-5-mini", ReportedUsage(input=1000, cached=900, output=500, reasoning=400)),
     ("openai/gpt-5.4", ReportedUsage(input=271_999, cached=1000, output=10)),
     ("openai/gpt-5.4", ReportedUsage(input=272_001, cached=1000, output=10)),
-    ("anthropic/claude-sonnet-4-5", ReportedUsage(input=50_000, cached=40_000, cache_write=5_000, output=1_000)),
-    ("anthropic/claude-opus-4-7", ReportedUsage(input=250_000, cached=200_000, cache_write=1_000, output=1_000)),
+    (
+        "anthropic/claude-sonnet-4-5",
+        ReportedUsage(input=50_000, cached=40_000, cache_write=5_000, output=1_000),
+    ),
+    (
+        "anthropic/claude-opus-4-7",
+        ReportedUsage(input=250_000, cached=200_000, cache_write=1_000, output=1_000),
+    ),
     ("gemini/gemini-2.5-pro", ReportedUsage(input=200_000, cached=100_000, output=1_000)),
     ("gemini/gemini-2.5-pro", ReportedUsage(input=200_001, cached=100_000, output=1_000)),
     ("deepseek/deepseek-chat", ReportedUsage(input=10_000, cached=9_000, output=1_000)),

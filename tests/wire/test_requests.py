@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.fake_llm import Answer, FakeLLM, Received, ToolCall, say
-from tests.wire.conftest import READ, ROUTES, ask, reply_of
+from tests.wire.conftest import READ, ROUTES, ask, calls_in, reply_of
 from tui_agent.core.messages import Call, Image, Message, Reasoning, Result, Text, user
 from tui_agent.llm import catalog
 from tui_agent.llm.litellm_model import LitellmModel
@@ -212,7 +212,7 @@ async def test_reasoning_items_go_back_to_responses_and_nowhere_else(
 ) -> None:
     fake.add(Answer(reasoning="Hm.", text="I look.", calls=(ToolCall("read_file", {"path": "a.py"}),)))
     reply = await reply_of(model, ask(fake, CODEX))
-    call = reply.parts[-1]
+    (call,) = calls_in(reply)
     messages = (
         user("u1", "hi"),
         assistant(*reply.parts, model=CODEX),

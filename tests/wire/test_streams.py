@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from tests.fakes.fake_llm import Answer, FakeLLM, Quirk, ToolCall, Usage, say
-from tests.wire.conftest import ROUTES, ask, failure_of, listen, reply_of
-from tui_agent.core.messages import Call, Reasoning, Text
+from tests.wire.conftest import ROUTES, ask, calls_in, failure_of, listen, reply_of
+from tui_agent.core.messages import Reasoning, Text
 from tui_agent.llm.api import CallDelta, ReasoningDelta, ReportedUsage, TextDelta
 from tui_agent.llm.litellm_model import LitellmModel
 
@@ -44,7 +44,7 @@ async def test_calls_survive_every_servers_way_of_streaming_them(
     calls = (ToolCall("read_file", {"path": "a.py"}), ToolCall("list_files", {"path": "b"}))
     fake.add(Answer(calls=calls, quirks=tuple(quirks)))
     reply = await reply_of(model, ask(fake, "openai/fake"))
-    found = [part for part in reply.parts if isinstance(part, Call)]
+    found = calls_in(reply)
     assert [(call.name, call.arguments, call.error) for call in found] == [
         (call.name, call.arguments, "") for call in calls
     ]
@@ -56,12 +56,11 @@ async def test_arguments_that_are_no_json_are_kept_as_they_came(model: LitellmMo
         Answer(calls=(ToolCall("read_file", '{"path": "a.py'),)),
         Answer(calls=(ToolCall("read_file", '{"path'),), finish="length"),
     )
-    (call,) = (await reply_of(model, ask(fake, "openai/fake"))).parts
-    assert isinstance(call, Call)
+    (call,) = calls_in(await reply_of(model, ask(fake, "openai/fake")))
     assert (call.arguments, call.raw) == ({}, '{"path": "a.py')
     assert "JSON" in call.error
     reply = await reply_of(model, ask(fake, "openai/fake"))
-    assert "length limit" in reply.parts[0].error
+    assert "length limit" in calls_in(reply)[0].error
 
 
 async def test_thinking_is_kept_with_its_signature(model: LitellmModel, fake: FakeLLM) -> None:

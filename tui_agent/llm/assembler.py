@@ -303,6 +303,7 @@ class _InlineThink:
     def __init__(self) -> None:
         self._held = ""
         self._state = "start"
+        self._thought = False
 
     def feed(self, text: str) -> list[tuple[str, str]]:
         if self._state == "text":
@@ -316,10 +317,13 @@ class _InlineThink:
                 return []
             if not seen.startswith(OPEN):
                 return self._leave()
-            self._state, self._held = "thinking", seen[len(OPEN) :].lstrip("\n")
+            self._state, self._held = "thinking", seen[len(OPEN) :]
         return self._thinking()
 
     def _thinking(self) -> list[tuple[str, str]]:
+        if not self._thought:
+            self._held = self._held.lstrip("\n")
+            self._thought = bool(self._held)
         thought, mark, rest = self._held.partition(CLOSE)
         if mark:
             self._state, self._held = "after", rest

@@ -31,7 +31,7 @@ def failure_of(error: BaseException, spec: ModelSpec, *, now: float) -> Failure:
     chain = list(_chain(error))
     status, headers = _http(chain)
     said = _said(chain)
-    words = " ".join([said, *(str(link) for link in chain)]).lower()
+    words = _CLASSES.sub("", " ".join([said, *(str(link) for link in chain)])).lower()
     kind = _kind(chain, status, words)
     wait = _retry_after(headers, words, now)
     if kind == "billing" and status == 429 and wait is not None:
@@ -175,6 +175,13 @@ WORDS: tuple[tuple[ErrorClass, re.Pattern[str]], ...] = (
     ("bad_request", re.compile(r"unsupported.?param|does not support|invalid.?request|validation error|bad request")),
 )  # fmt: skip
 """Words of providers' messages, the telling ones first (their documentation, and issues of litellm)."""
+
+
+_CLASSES = re.compile(
+    r"\b(?:litellm\.)?(?:RateLimit|BadRequest|Authentication|NotFound|InternalServer|ServiceUnavailable|APIConnection|API"
+    r"|BadGateway|PermissionDenied|PaymentRequired|MidStreamFallback|UnprocessableEntity|Timeout|APITimeout)(?:Error)?:"
+)
+"""litellm's names for what happened, as they stand in its texts: no words of the provider's."""
 
 
 def _by_words(words: str) -> ErrorClass | None:

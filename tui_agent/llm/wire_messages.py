@@ -12,7 +12,7 @@ import hashlib
 import json
 import string
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from tui_agent.core.messages import Call, Image, Message, Reasoning, Result, Text
 from tui_agent.llm import catalog
@@ -55,7 +55,7 @@ class _Conversion:
         self._request, self._way = request, way
         self._sees = catalog.supports(request.model).vision is not False
         self._items = replays_items(request)
-        self._ids: dict[str, str] = {}
+        self._ids: dict[str, list[str]] = {}
         self._taken: set[str] = set()
         self._answers: dict[str, Wire] = {}
         self._images: list[Wire] = []
@@ -110,7 +110,7 @@ class _Conversion:
         wire: Wire = {"role": "assistant", "content": text if text.strip() else None}
         if own:
             wire.update(self._reasoning(message))
-        calls = [wired for call in message.calls if (wired := self._call(call, message, own))]
+        calls = self._calls(message, own)
         if calls:
             wire["tool_calls"] = calls
         elif wire["content"] is None:
@@ -139,22 +139,22 @@ class _Conversion:
             keys["reasoning_content"] = clean(message.reasoning)
         return keys
 
-    def _call(self, call: Call, message: Message, own: bool) -> Wire | None:
-        arguments = clean(json.dumps(call.arguments, ensure_ascii=False))
-        if self._way.merge_twins:
-            twin = next(
-                (c for c in message.calls if (c.name, c.arguments) == (call.name, call.arguments)), call
-            )
-            if twin.id != call.id and twin.id in self._ids:
-                self._ids[call.id] = self._ids[twin.id]
-                return None
-        wire_id = self._id(call, message, own)
-        self._ids[call.id] = wire_id
-        wire: Wire = {
-            "id": wire_id,
-            "type": "function",
-            "function": {"name": clean(call.name) or "unknown", "arguments": arguments},
-        }
+    def _calls(self, message: Message, own: bool) -> list[Wire]:
+        wires: list[Wire] = []
+        twins: dict[tuple[str, str], str] = {}
+        self._ids = {}
+        for call in message.calls:
+            arguments = clean(json.dumps(call.arguments, ensure_ascii=False))
+            wire_id = twins.get((call.name, arguments)) if self._way.merge_twins else None
+            if wire_id is None:
+                wire_id = twins[call.name, arguments] = self._id(call, message, own)
+                wires.append(self._call(call, wire_id, arguments, own))
+            self._ids.setdefault(call.id, []).append(wire_id)
+        return wires
+
+    def _call(self, call: Call, wire_id: str, arguments: str, own: bool) -> Wire:
+        function = {"name": clean(call.name) or "unknown", "arguments": arguments}
+        wire: Wire = {"id": wire_id, "type": "function", "function": function}
         if own and call.opaque and self._way.dialect == "gemini":
             wire["provider_specific_fields"] = call.opaque
         return wire
@@ -172,7 +172,8 @@ class _Conversion:
     # ---- results
 
     def _result(self, result: Result) -> None:
-        wire_id = self._ids.get(result.call_id) or _short(result.call_id)
+        waiting = self._ids.get(result.call_id) or [_short(result.call_id)]
+        wire_id = waiting.pop(0) if len(waiting) > 1 else waiting[0]
         text = clean(result.text) if result.text.strip() else NO_OUTPUT
         earlier = self._answers.get(wire_id)
         if earlier is not None and self._way.merge_twins:
@@ -205,14 +206,15 @@ class _Conversion:
         spoken = [at for at, wire in enumerate(self._wired) if wire["role"] == "assistant"]
         ends = {len(self._wired) - 1, *([spoken[-1] - 1] if spoken and spoken[-1] else [])}
         asked = [at for at, wire in enumerate(self._wired) if wire["role"] == "user"]
-        for at in ends if self._way.caching == "everywhere" else asked[-2:]:
-            wire = self._wired[at]
-            if wire["role"] != "assistant":
-                content = wire["content"]
-                parts: list[Wire] = (
-                    [{"type": "text", "text": content}] if isinstance(content, str) else content
-                )
-                wire["content"] = [*parts[:-1], {**parts[-1], "cache_control": dict(CACHE)}]
+        everywhere = self._way.caching == "everywhere"
+        for wire in self._wired:
+            if isinstance(wire["content"], str) and (everywhere or wire["role"] == "user"):
+                wire["content"] = [{"type": "text", "text": wire["content"]}]  # marked or not, the same bytes
+        for at in ends if everywhere else asked[-2:]:
+            content = self._wired[at]["content"]
+            if isinstance(content, list) and self._wired[at]["role"] != "assistant":
+                parts = cast("list[Wire]", content)
+                self._wired[at]["content"] = [*parts[:-1], {**parts[-1], "cache_control": dict(CACHE)}]
 
 
 _DIGITS = string.digits + string.ascii_letters
