@@ -73,17 +73,17 @@ async def test_requests_by_status_without_a_fallback(
 
 @pytest.mark.parametrize("code", [401, 402, 404, 429, 503])
 async def test_a_fallback_on_another_protocol_takes_over(
-    tmp_path: Path, model: LitellmModel, fake: FakeLLM, code: int
+    tmp_path: Path, model: LitellmModel, code: int
 ) -> None:
     def answer(received: Received) -> Answer:
         return status(code) if received.path.endswith("/chat/completions") else say("from the second one")
 
-    fake.script = answer
-    b = agent(tmp_path, model, fake, fallbacks=("second",))
-    end = await b.run()
-    assert end.final_output == "from the second one"
-    paths = [request.path for request in fake.requests]
-    assert [path.endswith("/messages") for path in paths] == [False] * REQUESTS[code] + [True]
+    async with FakeLLM(answer) as fake:
+        b = agent(tmp_path, model, fake, fallbacks=("second",))
+        end = await b.run()
+        assert end.final_output == "from the second one"
+        paths = [request.path for request in fake.requests]
+        assert [path.endswith("/messages") for path in paths] == [False] * REQUESTS[code] + [True]
 
 
 @pytest.mark.parametrize("kind", ["cut", "reset", "cut_json", "error_event"])
@@ -156,7 +156,7 @@ async def test_the_system_prompt_and_tools_are_the_same_bytes_in_every_request_o
 async def test_an_interrupt_closes_the_connection_at_once(
     tmp_path: Path, model: LitellmModel, fake: FakeLLM
 ) -> None:
-    fake.add(fault("hang_midway"), say("again"))
+    fake.add(fault("hang_middle"), say("again"))
     b = agent(tmp_path, model, fake)
     b.mailbox.prompt("go")
     await b.until(ev.MessageUpdate)
