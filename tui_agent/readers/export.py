@@ -17,6 +17,7 @@ from tui_agent.readers.transcript import Body, Entry, transcript
 
 Format = Literal["md", "html", "jsonl"]
 
+_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x202A, 0x202F))}
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SPANS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -33,8 +34,8 @@ def export(events: Iterable[AnyEvent], format: Format) -> str:
 
 
 def jsonl(events: Iterable[AnyEvent]) -> str:
-    """The events as the log has them, one a line."""
-    return "".join(encode(event).decode("utf-8") + "\n" for event in events)
+    """The events as the log has them, one a line; control characters stay escaped, so that it can go to a terminal."""
+    return "".join(encode(event).decode("utf-8").translate(_CONTROLS) + "\n" for event in events)
 
 
 # ---- markdown
