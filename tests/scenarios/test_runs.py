@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.agents import FakeTool, Turn, bench, tools
-from tui_agent.config.sections import Config, ContextSection, Limits, Permissions, Queues
+from tui_agent.config.sections import Config, ContextSection, Hook, Hooks, Limits, Permissions, Queues
 from tui_agent.context.repair import violations
 from tui_agent.core import commands as cmd
 from tui_agent.core import events as ev
@@ -245,6 +245,20 @@ async def test_stop_after_this_step(tmp_path: Path) -> None:
     assert b.end.stop_reason == "user_interrupt"
     assert len(b.requests) == 1
     assert b.of(ev.ToolExecutionEnd)[-1].status == "ok"
+
+
+async def test_an_interrupt_during_hooks_keeps_the_edit(tmp_path: Path) -> None:
+    hooks = Hooks(post_edit=(Hook(name="slow", command="sleep 30"),))
+    b = bench(tmp_path, [Turn(calls=(("edit", {"path": "a.py"}),))], permissions=YOLO, hooks=hooks)
+    b.mailbox.prompt("go")
+    await b.until(ev.HookStart)
+    b.mailbox.handle(cmd.Interrupt(now=True))
+    await asyncio.wait_for(b.mailbox.idle(), 5)
+    ended = b.of(ev.ToolExecutionEnd)[-1]
+    assert (ended.status, ended.changed) == ("ok", ("a.py",))
+    assert "interrupted" in ended.text
+    assert b.of(ev.HookEnd)[-1].output == "interrupted"
+    assert b.end.files_changed == ("a.py",)
 
 
 # ---- tools

@@ -95,6 +95,8 @@ async def _headless(launch: Launch, text: str, values: dict[str, Any]) -> int:
 
     session = assemble(launch)
     agent, mailbox = session.agent, session.mailbox
+    for warning in session.warnings:
+        click.echo(warning, err=True)
     result = ResultReader()
     out = printer(values, session.loaded.config.ui.language)
     with pipelines([JsonFile(session.loaded.paths.log_file, redact)]):

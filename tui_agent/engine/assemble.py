@@ -11,7 +11,17 @@ from tui_agent import __version__
 from tui_agent.config.load import Loaded, load
 from tui_agent.config.paths import Paths
 from tui_agent.config.sections import Config
-from tui_agent.core.events import FORMAT_VERSION, Event, SessionStart
+from tui_agent.core.events import (
+    FORMAT_VERSION,
+    Event,
+    LimitChanged,
+    ModeChanged,
+    ModelChanged,
+    Notice,
+    SessionEnd,
+    SessionRenamed,
+    SessionStart,
+)
 from tui_agent.engine import demo
 from tui_agent.engine.agent import Agent, EventLog, MemoryLog
 from tui_agent.engine.kit import Kit
@@ -41,18 +51,33 @@ class Session:
     path: Path
     loaded: Loaded
     start: SessionStart | None
+    warnings: tuple[str, ...] = ()
+    """What a person should know before the first prompt."""
+
+
+_LIGHT = (ModelChanged, ModeChanged, LimitChanged, SessionRenamed, SessionEnd, Notice)
+"""Events that alone make no session worth keeping."""
 
 
 class NewLog:
-    """The log of a session in which nothing has happened yet: the file is made with the first event after the start."""
+    """The log of a session in which nothing has happened yet: the file is made when something does."""
 
-    def __init__(self, path: Path, start: SessionStart) -> None:
+    def __init__(self, path: Path, start: SessionStart, now: Callable[[], float]) -> None:
         self.path, self._start = path, start
+        self._held = MemoryLog(now, next_seq=2)
+        self._waiting: list[Event] = []
         self._log: Log | None = None
 
     def append(self, event: E) -> E:
-        if self._log is None:
-            self._log = Log.create(self.path, self._start)
+        if self._log is not None:
+            return self._log.append(event)
+        if isinstance(event, _LIGHT):
+            event = self._held.append(event)
+            self._waiting.append(event)
+            return event
+        self._log = Log.create(self.path, self._start)
+        for earlier in self._waiting:
+            self._log.append(earlier)
         return self._log.append(event)
 
     def sync(self) -> None:
@@ -89,12 +114,22 @@ def assemble(launch: Launch, *, model: Model | None = None, world: World | None 
         id = store.new_id()
         path = store.path(cwd, id)
         start = _start(launch, config, cwd, id, world)
-        log = NewLog(path, start) if config.sessions.auto_save else MemoryLog(world.now, next_seq=2)
+        log = (
+            NewLog(path, start, world.now) if config.sessions.auto_save else MemoryLog(world.now, next_seq=2)
+        )
         state.apply(start)
     kit = _kit(launch, config, loaded, world, model or _model(launch), path.with_suffix(""))
     agent = Agent(kit, log, state)
     _take_flags(launch, config, state)
-    return Session(agent, Mailbox(agent), path, loaded, start)
+    if config.sessions.keep_days > 0:
+        store.expire(config.sessions.keep_days)
+    return Session(agent, Mailbox(agent), path, loaded, start, (*loaded.warnings, *_not_yet(config)))
+
+
+def _not_yet(config: Config) -> list[str]:
+    """Settings that this version reads and does not act on."""
+    names = [name for name, server in config.mcp.servers.items() if server.enabled]
+    return [f"mcp.servers: {', '.join(names)}: this version starts no MCP servers"] if names else []
 
 
 def _start(launch: Launch, config: Config, cwd: Path, id: str, world: World) -> SessionStart:

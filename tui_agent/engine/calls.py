@@ -163,7 +163,11 @@ class Batch:
             raise Refused("error", str(error) + note, "failed") from error
         text = result.for_model + note
         if result.ok and result.changed:
-            text += await self._hooks(call.id, result.changed)
+            try:
+                text += await self._hooks(call.id, result.changed)
+            except asyncio.CancelledError:  # the edit itself is done, and is answered as such
+                self._stopping = True
+                text += "\n\n[The hooks after this edit were interrupted.]"
         return self._ended(call, "ok" if result.ok else "error", text, result=result)
 
     def _checked(self, call: Call) -> Tool:
@@ -236,7 +240,15 @@ class Batch:
         for path in changed:
             for hook in hook_policy.matching(kit.config.hooks.post_edit, path):
                 agent.emit(ev.HookStart(call_id=call_id, name=hook.name, path=path, command=hook.command))
-                outcome = await hook_policy.run(hook, path, kit.workspace)
+                try:
+                    outcome = await hook_policy.run(hook, path, kit.workspace)
+                except asyncio.CancelledError:
+                    agent.emit(
+                        ev.HookEnd(
+                            call_id=call_id, name=hook.name, path=path, status="failed", output="interrupted"
+                        )
+                    )
+                    raise
                 agent.emit(
                     ev.HookEnd(
                         call_id=call_id, name=hook.name, path=path, status=outcome.status, output=outcome.output,

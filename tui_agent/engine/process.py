@@ -222,7 +222,7 @@ async def _converse(
     )  # fmt: skip
     if session.start is not None:
         send(session.start)
-    for warning in session.loaded.warnings:
+    for warning in session.warnings:
         send(Notice(level="warning", text=warning))
     agent.recover()
     agent.kit.model.preload()
