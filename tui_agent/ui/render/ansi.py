@@ -172,6 +172,6 @@ def output_lines(
 
 def plain_text(text: str) -> str:
     """Output without its colours, line by line as shown, for the clipboard."""
-    if _SPECIAL.search(text) is None:
+    if "\x1b" not in text and "\r" not in text and "\b" not in text:
         return text
     return "\n".join(read_line(line)[0] if _SPECIAL.search(line) else line for line in text.split("\n"))

@@ -57,7 +57,7 @@ class Document:
 
     def finish(self) -> None:
         """Nothing more comes: settle all."""
-        self._rest += self._open
+        self._rest += self._open + ("\n" if self._held else "")
         self._open = self._held = ""
         self._settle(final=True)
         if self._fence is not None:

@@ -192,9 +192,7 @@ class TextLine(Line):
             ranges = [(0, len(text))]
         made: list[Row] = []
         for start, end in ranges:
-            segments = [
-                Segment(part, page.ink.mix(role)) for part, role in (rest if made else prefix)
-            ]
+            segments = [Segment(part, page.ink.mix(role)) for part, role in (rest if made else prefix)]
             used = lead if not made else sum(width(part) for part, _ in rest)
             if made and self.wrap == "hard":
                 segments.append(Segment("↪ ", page.ink.mix(*self.base, "context")))

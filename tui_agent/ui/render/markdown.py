@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tui_agent.ui.render.code import Listing, code_lines
 from tui_agent.ui.render.inline import Inline, inline
 from tui_agent.ui.render.lines import PLAIN, BlankLine, Line, Prefix, Role, Span, TextLine
+from tui_agent.ui.render.plain import visible
 from tui_agent.ui.render.table import Table
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _BLANK = re.compile(r"[ \t]*")
 _BLANK_IN_QUOTE = re.compile(r"[ \t>]*")
 _TASK = re.compile(r"\[([ xX])\] ")
+DEEPEST = 100
+"""Levels that the parser goes down; it would leave out what is nested deeper, so such a text is shown as it is."""
 DEEPEST_INDENT = 40
 """Cells of bullets and quote bars before a line; what nests deeper stands there too, so that text keeps its room."""
 
@@ -31,7 +34,7 @@ def parser() -> MarkdownIt:
     """
     from markdown_it import MarkdownIt
 
-    rules = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+    rules = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST})
     return rules.enable(["table", "strikethrough"]).disable(["reference"])
 
 
@@ -40,7 +43,7 @@ def _scanner() -> MarkdownIt:
     """The same parser without what happens inside paragraphs: four times as fast, to find where blocks begin."""
     from markdown_it import MarkdownIt
 
-    rules = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+    rules = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST})
     return rules.enable("table").disable(["reference", "inline", "text_join"])
 
 
@@ -68,9 +71,16 @@ def markdown_lines(
     follows: bool = False,
 ) -> list[Line]:
     """The lines of a source; ``gap``: an empty one comes first; ``follows``: before a heading, too."""
+    if "\r" in source:
+        source = source.replace("\r\n", "\n").replace("\r", "\n")
     tokens = parse(source)
     page = _Page(source.split("\n"), prefix, base)
-    page.blocks(tokens)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        page.lines += [
+            TextLine(visible(line), first=prefix, base=base, raw=line) for line in source.split("\n")
+        ]
+    else:
+        page.blocks(tokens)
     gap = gap or (follows and bool(tokens) and tokens[0].type == "heading_open")
     return [BlankLine(), *page.lines] if gap and page.lines else page.lines
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from tui_agent.ui.render.cells import width
 from tui_agent.ui.render.lines import Line, Row
+
+_WORD = re.compile(r"[\w./:@~-]+")
+"""A word for a double click: a name, a path, a URL."""
 
 
 def restyle(strip: Strip, start: int, end: int, style: Style) -> Strip:
@@ -49,6 +54,14 @@ def character_at(row: Row, line: Line, cell: int) -> int:
         if cell < at:
             return index
     return row.end
+
+
+def word_at(text: str, index: int) -> tuple[int, int]:
+    """The word at a character, as a range; where no word is, the character."""
+    for match in _WORD.finditer(text):
+        if match.start() <= index < match.end():
+            return match.span()
+    return index, min(index + 1, len(text))
 
 
 def occurrences(text: str, wanted: str) -> list[int]:

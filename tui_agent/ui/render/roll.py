@@ -23,6 +23,9 @@ KEPT_ROWS = 4000
 KEPT_SHEETS = 500
 
 
+_NOTHING = Heights()
+
+
 class Entry:
     """One block on the roll. ``height`` includes the empty row above it (``gap``)."""
 
@@ -35,7 +38,7 @@ class Entry:
         self.gap = 1
         self.height = 0
         self.sheet: Sheet[Any] | None = None
-        self.inner = Heights()
+        self.inner = _NOTHING
 
 
 class Place(NamedTuple):
@@ -65,6 +68,8 @@ class Roll:
         self.choices: dict[str, Level] = {}
         """What a person folded or opened, by block id."""
         self.heights = Heights()
+        self.revision = 0
+        """Grows with each change of any block."""
         self._places: dict[Block, int] = {}
         self._kept: OrderedDict[Part, int] = OrderedDict()
         self._kept_rows = 0
@@ -87,6 +92,7 @@ class Roll:
 
     def set(self, blocks: Iterable[Block]) -> None:
         """Replace everything."""
+        self.revision += 1
         self._forget_all()
         self.entries = [Entry(block, self.level(block)) for block in blocks]
         self._places = {entry.block: index for index, entry in enumerate(self.entries)}
@@ -94,6 +100,7 @@ class Roll:
 
     def add(self, block: Block) -> None:
         """Put a block at the end."""
+        self.revision += 1
         entry = Entry(block, self.level(block))
         self._places[block] = len(self.entries)
         self.entries.append(entry)
@@ -102,6 +109,7 @@ class Roll:
 
     def remove(self, index: int) -> None:
         """Take a block out."""
+        self.revision += 1
         self._close(self.entries[index])
         del self._places[self.entries.pop(index).block]
         for place in range(index, len(self.entries)):
@@ -111,6 +119,7 @@ class Roll:
 
     def truncate(self, count: int) -> None:
         """Keep the first ``count`` blocks."""
+        self.revision += 1
         for entry in self.entries[count:]:
             self._close(entry)
             del self._places[entry.block]
@@ -119,6 +128,7 @@ class Roll:
 
     def update(self, index: int) -> None:
         """A block changed: bring its sheet up to date if it has one, else guess again."""
+        self.revision += 1
         entry = self.entries[index]
         level = self.level(entry.block)
         kind = family(entry.block, level)

@@ -124,7 +124,7 @@ class ToolSheet(Sheet[ToolBlock]):
             lines = [*_note(f"{words.count(text.count(chr(10), 0, start) + 1, 'line')} above"), *lines]
         return [fixed([*lines, *_cut_note(block)])]
 
-    def _arguments_being_written(self, block: ToolBlock) -> list[Part]:
+    def _arguments_being_written(self, block: ToolBlock, rows: int | None = TAIL) -> list[Part]:
         known = list(fields(block.arguments_text))
         if not known:
             return []
@@ -132,13 +132,15 @@ class ToolSheet(Sheet[ToolBlock]):
         if "\n" not in value and len(value) < 80:
             return []
         path = next((value for name, value, _ in known if name in {"path", "file_path", "file"}), "")
-        last = split_lines(value)[-TAIL:]
+        last = split_lines(value)[-(rows or 0) :]
         language = language_of(path) if path and name != "command" else ""
         return [fixed(code_lines(highlight(last, language, START), BAR))]
 
     # ---- all there is
 
     def _open(self, block: ToolBlock) -> list[Part]:
+        if block.status == "building":
+            return self._arguments_being_written(block, rows=None)
         parts = [fixed(lines)] if (lines := argument_lines(block)) else []
         display = block.display
         if isinstance(display, Diff):
@@ -291,9 +293,9 @@ def output_parts(block: ToolBlock) -> list[Part]:
     head, tail = int(seen.group(1)), int(seen.group(2))
     hidden = max(len(lines) - head - tail, 0)
     parts = _piece_parts(lines[:head], number, language)
-    parts.append(fixed(_note(f"the model did not see the next {words.count(hidden, 'line')}")))
+    parts.append(fixed(_note(f"┄ the model did not see the next {words.count(hidden, 'line')}")))
     parts += _piece_parts(lines[head : len(lines) - tail], number and number + head, language)
-    parts.append(fixed(_note("the model saw this end")))
+    parts.append(fixed(_note("┄ the model saw the rest")))
     return [
         *parts,
         *_piece_parts(lines[len(lines) - tail :], number and number + len(lines) - tail, language),

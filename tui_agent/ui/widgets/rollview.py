@@ -256,9 +256,10 @@ class RollView(ScrollView, can_focus=False):
         ink = self._page.ink
         segments.append(Segment(THUMB, ink.mix("scrollbar-thumb")) if thumb else Segment(" ", ink.mix()))
         strip = Strip(segments, self._page.cells + 1)
-        ground = self.background_colors[1]
-        for line_filter in self._filters:
-            strip = strip.apply_filter(line_filter, ground)
+        if self._filters:
+            ground = self.background_colors[1]
+            for line_filter in self._filters:
+                strip = strip.apply_filter(line_filter, ground)
         return strip
 
     def _line(self, place: Place) -> Line:

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from textual import events
+from textual.geometry import Offset
 from textual.message import Message
+from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
@@ -20,7 +22,7 @@ from tui_agent.ui.render import overlay
 from tui_agent.ui.render.finding import Finder
 from tui_agent.ui.render.lines import Palette
 from tui_agent.ui.render.roll import Anchor, Place
-from tui_agent.ui.render.selecting import selected_text
+from tui_agent.ui.render.selecting import position, selected_text
 from tui_agent.ui.render.sheets import source_of
 from tui_agent.ui.widgets.rollview import RollView
 
@@ -326,7 +328,7 @@ class Transcript(RollView):
                 self._show_row(row)
             self._draw()
         self.refresh()
-        self.post_message(self.Found(self._finder.current + 1, len(self._finder.matches)))
+        self.post_message(self.Found(self._finder.current, self._finder.total))
 
     # ---- painting and clicks
 
@@ -355,7 +357,8 @@ class Transcript(RollView):
         self._pressed = event.screen_x, event.screen_y
 
     def on_click(self, event: events.Click) -> None:
-        """Open a link, or fold and open a block at its title."""
+        """Open a link, fold or open a block at its title; a double click selects a word, a triple one its line."""
+        event.prevent_default()  # Textual would select everything
         if self._pressed != (event.screen_x, event.screen_y) or event.x >= self._page.cells:
             return
         place = next(iter(self._roll.window(self._top + event.y, 1)), None)
@@ -363,6 +366,9 @@ class Transcript(RollView):
             return
         line = self._line(place)
         at = overlay.character_at(place.row, line, event.x)
+        if event.chain > 1:
+            self._select_around(place, at, whole=event.chain > 2)
+            return
         for start, end, url in line.links:
             if start <= at < end and event.x >= place.row.lead:
                 self.post_message(self.LinkClicked(url))
@@ -370,6 +376,13 @@ class Transcript(RollView):
         block = self._roll.entries[place.entry].block
         if place.part == 0 and place.row.line == 0 and self._can_fold(place.entry):
             self.toggle(block)
+
+    def _select_around(self, place: Place, at: int, *, whole: bool) -> None:
+        assert place.row is not None
+        line = self._line(place)
+        start, end = (0, len(line.text)) if whole or line.whole else overlay.word_at(line.text, at)
+        y = position(place.entry, place.part, place.row.line)
+        self.screen.selections = {self: Selection(Offset(start, y), Offset(end, y))}
 
     def _can_fold(self, index: int) -> bool:
         """Whether a click on the title does something."""
