@@ -29,16 +29,18 @@ from typing import Any, Self
 
 import pyte
 
-from tests.fakes.fake_llm import FakeLLM
 from tui_agent.config.paths import Paths
 from tui_agent.core.events import AnyEvent, Event
 from tui_agent.sessions.log import read
 
-PATIENCE = float(os.environ.get('PATIENCE', 40))
+PATIENCE = 40.0
 """Seconds that a test waits in vain: generous, because the machine may be busy; nothing good takes as long."""
 
 GLANCE = 0.05
 """Seconds between two looks at something that is not on the screen (a file, a process)."""
+
+REST = 0.8
+"""Seconds without a key after which the next one may answer a card (the program asks for 0.5)."""
 
 _FOREIGN = re.compile(rb"\x1b\[[<=>][0-9;:]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1b\[\?u")
 """Sequences that the emulator would print instead of ignoring: keyboard protocol, queries."""
@@ -234,8 +236,13 @@ class Terminal:
         """Press keys by name, one write each; returns the time just before the last one."""
         at = 0.0
         for name in names:
-            at = self.send(KEYS[name])
+            at = self.send(KEYS.get(name, name))
         return at
+
+    def pause(self) -> None:
+        """Take the hands off the keys for as long as a card wants before it takes one for an answer."""
+        end = time.monotonic() + REST
+        self.wait_for(lambda: time.monotonic() > end)
 
     def say(self, text: str) -> None:
         """Type into the composer, see it there, and send it."""
@@ -257,6 +264,11 @@ class Terminal:
         self.process.send_signal(number)
 
     # ---- processes and files
+
+    def kill(self) -> None:
+        """Kill the program alone, without a chance to do anything."""
+        self.process.kill()
+        self.process.wait()
 
     def descendants(self) -> list[int]:
         """Every process below the program, the engine first."""
@@ -300,6 +312,11 @@ def descendants(pid: int) -> list[int]:
     return [child for child, _ in _below(pid)]
 
 
+def processes(words: str) -> list[int]:
+    """Every process on this machine whose command line is exactly this."""
+    return [pid for pid, _, line in _table() if line == words]
+
+
 def _find(pid: int, words: str) -> list[int]:
     return [child for child, line in _below(pid) if words in line]
 
@@ -308,8 +325,3 @@ def alive(pid: int) -> bool:
     """Whether a process still runs (one that nobody has waited for yet does not)."""
     shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
     return bool(shown.stdout.strip()) and not shown.stdout.strip().startswith("Z")
-
-
-def with_model(fake: FakeLLM) -> dict[str, str]:
-    """Environment in which ``openai/fake`` is the fake."""
-    return {"OPENAI_API_BASE": fake.openai_base, "OPENAI_API_KEY": "sk-test", "TUI_AGENT_MODEL": "openai/fake"}

@@ -3,10 +3,10 @@
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
-from tests.fakes.fake_llm import FakeLLM, Received, ToolCall, call, calls, fault, say
+from tests.fakes.fake_llm import FakeLLM, ToolCall, call, calls, fault, say
 from tests.terminal.terminal import Terminal
+from tests.terminal.wire import requested, results, roles, user_texts
 from tui_agent.config.paths import Paths
 from tui_agent.core import events as ev
 
@@ -41,29 +41,6 @@ def configured(fake: FakeLLM) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(CONFIG.format(base=fake.openai_base, python=sys.executable))
     Path("check.py").write_text(HOOK)
-
-
-def requested(terminal: Terminal, fake: FakeLLM, number: int) -> Received:
-    """The n-th request (from 0), once it has come."""
-    terminal.wait_for(lambda: len(fake.requests) > number)
-    return fake.requests[number]
-
-
-def roles(received: Received) -> list[str]:
-    return [message["role"] for message in received.messages]
-
-
-def results(received: Received) -> list[str]:
-    return [message["content"] for message in received.messages if message["role"] == "tool"]
-
-
-def user_texts(received: Received) -> list[str]:
-    return [text(message) for message in received.messages if message["role"] == "user"]
-
-
-def text(message: dict[str, Any]) -> str:
-    content = message["content"]
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 def test_a_run_with_tools_and_hooks() -> None:
