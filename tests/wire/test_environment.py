@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.fakes.fake_llm import FakeLLM, say
 
 PROGRAM = """
-import asyncio, os, sys, sitecustomize
+import asyncio, logging, os, sys, sitecustomize
 from tui_agent.core.messages import user
 from tui_agent.llm.api import ModelSpec, Reply, Request
 from tui_agent.llm.litellm_model import LitellmModel
@@ -26,6 +26,7 @@ async def main():
             pass
     except Exception as error:
         print(type(error).__name__)
+    logging.getLogger("LiteLLM").warning("noise")
     await model.close()
     print("OPENAI_API_KEY" in os.environ, "OPENAI_BASE_URL" in os.environ, "litellm" in sys.modules)
     print(sorted(name for name in os.environ if name.startswith(("LITELLM", "REPEATED"))))

@@ -1,10 +1,11 @@
 """What providers answer when something is wrong: every status and every broken stream, one request each."""
 
 import socket
+from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_llm import STATUSES, FakeLLM, FaultKind, Received, fault, status
+from tests.fakes.fake_llm import STATUSES, FakeLLM, FaultKind, fault, say, status
 from tests.wire.conftest import ROUTES, ask, failure_of, listen, reply_of
 from tui_agent.core.errors import Failure
 from tui_agent.core.messages import Text
@@ -127,22 +128,22 @@ async def test_a_missing_key_is_found_before_anything_is_sent(model: LitellmMode
     assert fake.hits == []
 
 
-async def test_a_refused_key_is_asked_for_again(model: LitellmModel, fake: FakeLLM) -> None:
-    def gate(received: Received):
-        good = received.headers["authorization"].endswith("-new-key-0123456789")
-        return (
-            status(200)
-            if good
-            else status(401, {"error": {"message": f"Incorrect API key provided: {'sk-' + 'x' * 20}"}})
-        )
-
-    with FakeLLM(gate) as server:
-        request = ask(server, "openai/fake", spec={"key_command": "echo sk-old-key-0123456789"})
-        failure = await failure_of(model, request)
-        assert failure.refreshable
-        assert "sk-old-key" not in repr(failure)
-        assert "xxxxxxxx" not in failure.text
-        again = await failure_of(
-            model, ask(server, "openai/fake", spec={"key_command": "echo sk-old-key-0123456789"})
-        )
-        assert again.kind == "auth"
+async def test_a_refused_key_is_asked_for_again(model: LitellmModel, fake: FakeLLM, tmp_path: Path) -> None:
+    line = (
+        f"echo x >> {tmp_path}/asked; echo sk-key-number-$(wc -l < {tmp_path}/asked | tr -d ' ')-0123456789"
+    )
+    secret = "sk-" + "x" * 20
+    fake.add(
+        status(401, {"error": {"message": f"Incorrect API key provided: {secret}"}}), say("ok"), say("ok")
+    )
+    failure = await failure_of(model, ask(fake, "openai/fake", spec={"key_command": line}))
+    assert failure.kind == "auth"
+    assert failure.refreshable
+    assert secret not in repr(failure)
+    for _ in range(2):
+        await reply_of(model, ask(fake, "openai/fake", spec={"key_command": line}))
+    used = [
+        received.headers["authorization"].removeprefix("Bearer sk-key-number-")[0]
+        for received in fake.requests
+    ]
+    assert used == ["1", "2", "2"], "a new one after the refusal, and only then"

@@ -272,3 +272,13 @@ async def test_a_proxy_is_not_asked_for_this_machine(
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("FRESH_KEY", "another-client-0123456789")  # litellm pools its clients by key
     await sent(model, fake, "openai/fake", spec={"api_key_env": "FRESH_KEY"})
+
+
+async def test_a_token_that_is_no_key_goes_where_it_belongs(
+    model: LitellmModel, fake: FakeLLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-0123456789")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", fake.anthropic_base)
+    received = await sent(model, fake, CLAUDE, spec={"api_base": ""})
+    assert received.headers["authorization"] == "Bearer token-0123456789"
+    assert "x-api-key" not in received.headers

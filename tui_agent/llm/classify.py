@@ -158,7 +158,7 @@ WORDS: tuple[tuple[ErrorClass, re.Pattern[str]], ...] = (
     ("auth", re.compile(
         r"api key not valid|invalid.{0,20}api.?key|incorrect api key|invalid x-api-key|missing.{0,40}api.?key|unauthorized"
         r"|authentication.?error|api_key client option must be set|no auth credentials|permission.?denied|token (?:has )?expired"
-        r"|unable to locate credentials|could not (?:load|resolve).{0,30}credentials"
+        r"|unable to locate credentials|could not (?:load|resolve).{0,30}credentials|default credentials"
     )),
     ("content_policy", re.compile(
         r"content.?policy|content management policy|content.?filter|responsibleai|flagged|safety (?:system|reasons|filters)"

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import AsyncGenerator, Awaitable, Generator, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, MutableMapping
 from contextlib import aclosing, contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ from tui_agent.llm import catalog, credentials
 from tui_agent.llm.api import Delta, Reply, Request
 from tui_agent.llm.assembler import Assembler, reported_usage
 from tui_agent.llm.classify import failure_of, without_stream
+from tui_agent.llm.providers import READ_BY_LITELLM
 from tui_agent.llm.route import Route, check, options, route
 from tui_agent.llm.wire_messages import wire_messages, wire_tools
 
@@ -75,7 +76,7 @@ class LitellmModel:
             arguments["tools"] = wire_tools(request.tools)
         if way.api_base:
             arguments["api_base"] = way.api_base
-        if key.value:
+        if key.value and key.source not in READ_BY_LITELLM:
             arguments["api_key"] = key.value
         call = _Call(request, way)
         try:
@@ -91,7 +92,7 @@ class LitellmModel:
 
     def preload(self) -> None:
         """Begin to import litellm in a background thread; returns at once."""
-        _begin_import()
+        _import.begin()
 
     async def close(self) -> None:
         """Close pooled connections and litellm's background worker; nothing if litellm was never imported."""
@@ -219,14 +220,41 @@ def _has_usage(chunks: list[Any]) -> bool:
 
 
 class _Import:
-    """The one import of this process: done once, in a thread, by whoever asks first."""
+    """The one import of this process: done once, in a thread of its own, by whoever asks first."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.thread: threading.Thread | None = None
-        self.done = threading.Event()
         self.litellm: Any = None
         self.error: BaseException | None = None
+        self._lock = threading.Lock()
+        self._started = False
+        self._done = False
+        self._waiting: list[Callable[[], object]] = []
+
+    def begin(self) -> None:
+        """Start it unless somebody did."""
+        with self._lock:
+            if self._started:
+                return
+            self._started = True
+        threading.Thread(target=_import_litellm, name="import-litellm", daemon=True).start()
+
+    def when_done(self, tell: Callable[[], object]) -> None:
+        """Call ``tell`` when it is done, or now."""
+        with self._lock:
+            if not self._done:
+                self._waiting.append(tell)
+                return
+        tell()
+
+    def finish(self) -> None:
+        with self._lock:
+            self._done = True
+            waiting, self._waiting = self._waiting, []
+        for tell in waiting:
+            try:
+                tell()
+            except RuntimeError:  # the loop that waited has been closed meanwhile
+                continue
 
 
 _import = _Import()
@@ -271,13 +299,6 @@ def during_import(environ: MutableMapping[str, str]) -> Generator[None, None, No
                 environ[name] = value
 
 
-def _begin_import() -> None:
-    with _import.lock:
-        if _import.thread is None:
-            _import.thread = threading.Thread(target=_import_litellm, name="import-litellm", daemon=True)
-            _import.thread.start()
-
-
 def _import_litellm() -> None:
     prepare(os.environ)
     collecting = gc.isenabled()
@@ -288,7 +309,9 @@ def _import_litellm() -> None:
 
         litellm.suppress_debug_info = True
         for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-            logging.getLogger(name).handlers.clear()
+            logging.getLogger(name).handlers[:] = [
+                logging.NullHandler()
+            ]  # its own write to stderr; root's remain
         warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
         _import.litellm = litellm
     except BaseException as error:  # noqa: BLE001 - reported to every caller that waits for the import
@@ -297,14 +320,16 @@ def _import_litellm() -> None:
         gc.freeze()  # 200 MB that never go away: a full collection over them would stop the loop for 0.4 s
         if collecting:
             gc.enable()
-        _import.done.set()
+        _import.finish()
 
 
 async def load() -> Any:
     """litellm, imported; raises ``ModelError`` if it can't be."""
-    _begin_import()
-    if not _import.done.is_set():
-        await asyncio.to_thread(_import.done.wait)
+    _import.begin()
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    _import.when_done(lambda: loop.call_soon_threadsafe(ready.set))
+    await ready.wait()
     if _import.litellm is None:
         text = "litellm can't be imported: is the installation complete?"
         raise ModelError(Failure("unknown", text, detail=repr(_import.error)))

@@ -88,8 +88,8 @@ PROVIDERS: dict[str, Provider] = {
     "chatgpt": Provider(sign_in="browser"),
 }
 
-LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile"})
-"""Providers whose server runs on this machine unless an address says otherwise."""
+READ_BY_LITELLM = frozenset({"ANTHROPIC_AUTH_TOKEN", "AZURE_AD_TOKEN", "AWS_BEARER_TOKEN_BEDROCK"})
+"""Variables whose value goes into another header than a key: litellm reads them itself, given as a key they fail."""
 
 
 def provider(name: str) -> Provider:
