@@ -1,6 +1,7 @@
 """Layout: no row is ever wider than its page, nothing is lost, and nothing hostile reaches the terminal."""
 
 import unicodedata
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ def test_wrapped_text_fits_and_only_spaces_are_lost(text: str, room: int) -> Non
         assert ranges[0][0] == 0
         for start, end in ranges:
             assert width(text[start:end]) <= room or len(graphemes(text[start:end])) == 1
-        for (_, end), (start, _) in zip(ranges, ranges[1:], strict=False):
+        for (_, end), (start, _) in pairwise(ranges):
             assert text[end:start] in ("", " ")
         assert text[ranges[-1][1] :].strip() == ""
     assert "".join(text[start:end] for start, end in wrap_hard(text, room, room)) == text

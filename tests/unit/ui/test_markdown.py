@@ -181,7 +181,7 @@ def test_the_language_of_a_fence(info: str, language: str) -> None:
 
 def test_known_code_is_coloured_and_unknown_is_not() -> None:
     ((_, spans),) = highlight(["def f(): return 1"], "python")
-    assert ("syntax.keyword" in [role for _, _, role in spans]) and spans[0] == (0, 3, "syntax.keyword")
+    assert spans[0] == (0, 3, "syntax.keyword")
     assert highlight(["def f()"], "no-such-language") == [("def f()", ())]
 
 

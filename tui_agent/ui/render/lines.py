@@ -19,6 +19,8 @@ from tui_agent.ui.render.plain import source_index
 
 TEXT_WIDTH = 110
 """Widest text in cells; longer lines are hard to read (``screen.md``)."""
+NARROW = 60
+"""Cells below which the verbs of titles are not filled up to a column."""
 NARROWEST_TEXT = 12
 """Cells that indents leave to the text."""
 MARGIN = 1
@@ -247,20 +249,24 @@ class TitleLine(Line):
 
     def rows(self, number: int, page: Page) -> list[Row]:
         lead = sum(width(text) for text, _ in self.first)
-        head = sum(width(text) for text, _ in (self.head, self.verb))
+        verb = self.verb
+        if verb[0] and page.edge < NARROW:  # columns need room
+            verb = verb[0].rstrip() + ("  " if self.target[0] else ""), verb[1]
+        head = sum(width(text) for text, _ in (self.head, verb))
         room = page.edge - lead - head
         right, target = self.right, self.target[0]
         below: list[tuple[str, Role]] = []
         if self.overflow == "below" and width(target) + _joined(right) + 2 > room:
             right, below = [], right
-        right = _shorten(right, room - min(width(target), 12) - 2)
+        wanted = min(width(target), 12)
+        right = _shorten(right, room - wanted - 2, max(wanted - 2, 0))
         beside = room - (_joined(right) + 2 if right else 0)
         ranges = wrap_words(target, beside) if self.overflow != "cut" else [(0, len(target))]
         shown = fit(target, beside) if self.overflow == "cut" else target[slice(*ranges[0])]
-        made = [self._row(page, number, (*self.first, self.head, self.verb, (shown, self.target[1])), right)]
+        made = [self._row(page, number, (*self.first, self.head, verb, (shown, self.target[1])), right)]
         indent = (*self.first, (spaces(width(self.head[0])), "content"))
         for start, end in (
-            wrap_words(target[ranges[1][0] :], room + width(self.verb[0])) if len(ranges) > 1 else ()
+            wrap_words(target[ranges[1][0] :], room + width(verb[0])) if len(ranges) > 1 else ()
         ):
             start, end = start + ranges[1][0], end + ranges[1][0]
             made.append(self._row(page, number, (*indent, (target[start:end], self.target[1])), []))
@@ -297,10 +303,12 @@ def _joined(pieces: Sequence[tuple[str, Role]]) -> int:
     return sum(width(text) for text, _ in pieces) + 3 * max(len(pieces) - 1, 0)
 
 
-def _shorten(right: list[tuple[str, Role]], room: int) -> list[tuple[str, Role]]:
-    """Cut the first piece until all fit, then drop pieces from the left."""
+def _shorten(right: list[tuple[str, Role]], room: int, spare: int) -> list[tuple[str, Role]]:
+    """Cut the first piece until all fit, then drop pieces from the left; the last may take ``spare`` cells more."""
     while right and (over := _joined(right) - room) > 0:
         text, role = right[0]
+        if len(right) == 1 and over <= spare:
+            return right
         if width(text) - over >= 4 or len(right) == 1:
             return [(fit(text, max(width(text) - over, 0)), role), *right[1:]]
         right = right[1:]
