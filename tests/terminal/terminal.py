@@ -48,6 +48,9 @@ _UNFINISHED = re.compile(rb"\x1b(\[[0-9;:<=>?$]*)?$")
 _OTHER_SCREEN = re.compile(rb"(\x1b\[\?1049[hl])")
 _PRIVATE_MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 
+MARK = b"\x1b]7;all read\x07"
+"""What ``wait_exit`` writes into the line behind the program's last output."""
+
 _STARTER = """
 import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -92,13 +95,13 @@ class Terminal:
     # ---- life
 
     def __enter__(self) -> Self:
-        self._outer, self._inner = os.openpty()
+        self._outer, self.inner = os.openpty()
         self.resize(self.columns, self.rows, tell=False)
-        self.settings = termios.tcgetattr(self._inner)
+        self.settings = termios.tcgetattr(self.inner)
         """The line's settings before the program came."""
         self.process = subprocess.Popen(
             [sys.executable, "-S", "-E", "-c", _STARTER, *self._program, *self._arguments],
-            stdin=self._inner, stdout=self._inner, stderr=self._inner, env=self.env, cwd=self._cwd, start_new_session=True,
+            stdin=self.inner, stdout=self.inner, stderr=self.inner, env=self.env, cwd=self._cwd, start_new_session=True,
         )  # fmt: skip
         self._reader = threading.Thread(target=self._read, name="terminal", daemon=True)
         self._reader.start()
@@ -111,7 +114,7 @@ class Terminal:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
-        os.close(self._inner)
+        os.close(self.inner)
         self._reader.join(PATIENCE)
         os.close(self._outer)
 
@@ -203,12 +206,11 @@ class Terminal:
         return code
 
     def _drain(self) -> None:
-        """Have everything read that was written so far: our own mark comes back through the line after it."""
-        mark = b"\x1b]7;drained-%d\x07" % time.monotonic_ns()
-        os.write(self._inner, mark)
+        """Have everything read that was written so far: our own mark comes through the line after it."""
+        os.write(self.inner, MARK)
         with self._news:
             came = self._news.wait_for(
-                lambda: mark in b"".join(data for _, data in self.pieces[-4:]), PATIENCE
+                lambda: b"".join(data for _, data in self.pieces[-4:]).endswith(MARK), PATIENCE
             )
         assert came, self._complaint("the last output")
 
@@ -252,7 +254,7 @@ class Terminal:
 
     def resize(self, columns: int, rows: int, *, tell: bool = True) -> None:
         """Change the terminal's size, as a window does."""
-        fcntl.ioctl(self._inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        fcntl.ioctl(self.inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.columns, self.rows = columns, rows
         if tell:
             self._feed()
@@ -280,14 +282,18 @@ class Terminal:
 
     def log(self) -> list[AnyEvent]:
         """The events of the newest session in the program's own home."""
-        files = sorted(
-            Paths.from_environ(self.env).sessions_dir.rglob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns
-        )
-        return list(read(files[-1])) if files else []
+        path = newest_log(self.env)
+        return list(read(path)) if path else []
 
     def logged(self, *kinds: type[Event]) -> list[Any]:
         """The events of these types in the newest session."""
         return [event for event in self.log() if isinstance(event, kinds)]
+
+
+def newest_log(env: Mapping[str, str]) -> Path | None:
+    """The log that was written last below this environment's home."""
+    files = Paths.from_environ(env).sessions_dir.rglob("*.jsonl")
+    return max(files, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
 def _table() -> list[tuple[int, int, str]]:

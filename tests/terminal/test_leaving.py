@@ -1,0 +1,144 @@
+"""Leaving, by every door: the terminal is as it was, and the last words say how to go on."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from tests.terminal.terminal import MARK, Terminal, alive, newest_log
+from tui_agent.core import events as ev
+
+FAST = {"TUI_AGENT_DEMO_SPEED": "20"}
+PROMPT = "ask for something"
+
+RESTING = {7, 25}
+"""The private modes of a terminal at rest that a program may leave on: lines wrap, the cursor is shown."""
+
+
+def restored(terminal: Terminal) -> None:
+    """Assert that the terminal is as the program found it."""
+    shown = terminal.text
+    assert terminal.modes - RESTING == set(), terminal.modes
+    assert 25 in terminal.modes, "the cursor is hidden"
+    assert termios.tcgetattr(terminal.inner) == terminal.settings, "the line's settings differ"
+    raw = terminal.raw
+    pushed, popped = re.findall(rb"\x1b\[>\d+u", raw), re.findall(rb"\x1b\[<\d*u", raw)
+    assert len(pushed) == len(popped), "the keyboard protocol is left on"
+    assert "│" not in shown.splitlines()[0], shown
+
+
+@pytest.mark.parametrize("how", ["keys", "SIGTERM", "SIGHUP", "SIGTERM while it works"])
+def test_the_terminal_is_as_it_was_and_the_last_words_say_how_to_go_on(how: str) -> None:
+    working = how.endswith("works")
+    with Terminal("--demo", env={"TUI_AGENT_DEMO_SPEED": "0.5" if working else "20"}) as terminal:
+        terminal.wait_for("I'll look" if working else "done · success")
+        engine = terminal.engine()
+        (start,) = terminal.logged(ev.SessionStart)
+        if how == "keys":
+            terminal.wait_for(PROMPT)
+            terminal.press("ctrl+d")
+            expected = 0
+        else:
+            terminal.signal(signal.Signals[how.partition(" ")[0]])
+            expected = 130
+        assert terminal.wait_exit() == expected
+        restored(terminal)
+        assert f"tui-agent -r {start.id}" in terminal.text, terminal.picture()
+        assert not alive(engine)
+        (end,) = terminal.logged(ev.AgentEnd)
+        assert end.stop_reason == ("user_interrupt" if working else "llm_done")
+        assert terminal.logged(ev.SessionEnd)
+
+
+BROKEN = """
+import sys
+from tui_agent.ui.app import TuiAgentApp
+from tui_agent.cli import main
+
+def broken(self):
+    if self.main.view.running:
+        raise RuntimeError("a fault of the program")
+
+TuiAgentApp._watch = broken
+main(sys.argv[1:])
+"""
+
+
+def test_a_fault_of_the_program_itself_leaves_the_terminal_and_the_session_in_order() -> None:
+    with Terminal("--demo", env={"TUI_AGENT_DEMO_SPEED": "0.5"}, program=("-c", BROKEN)) as terminal:
+        engine = terminal.engine()
+        assert terminal.wait_exit() == 1
+        restored(terminal)
+        assert "a fault of the program" in terminal.text, terminal.picture()
+        assert "tui-agent -r " in terminal.text, terminal.picture()
+        terminal.wait_for(lambda: not alive(engine))
+        assert terminal.logged(ev.AgentEnd)
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_terminal_that_cannot_draw_is_refused_with_a_hint(term: str) -> None:
+    with Terminal("--demo", env={"TERM": term}) as terminal:
+        assert terminal.wait_exit() == 3
+        assert b"\x1b" not in terminal.raw.replace(MARK, b"")
+        assert "tui-agent run" in terminal.text
+        assert term in terminal.text
+
+
+def test_without_a_terminal_it_says_what_to_do() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_agent"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "tui-agent run" in done.stderr
+
+
+def test_the_order_of_ctrl_c_and_of_escape() -> None:
+    with Terminal("--demo", env={"TUI_AGENT_DEMO_SPEED": "0.5"}) as terminal:
+        terminal.wait_for("I'll look")
+        # Escape closes what lies on top first, and only then stops the run.
+        terminal.press("f1")
+        terminal.wait_for("show all keys")
+        terminal.press("escape")
+        terminal.wait_gone("show all keys")
+        assert terminal.logged(ev.InterruptRequested) == []
+        # Ctrl+C while it works: graceful; the draft stays. Again: at once.
+        terminal.send("my draft")
+        terminal.wait_for("my draft")
+        terminal.press("ctrl+c")
+        terminal.wait_for("stopped by you")
+        terminal.expect("my draft" in terminal.text, "the draft was lost")
+        # Idle with a draft: it is put away, and up brings it back.
+        terminal.press("ctrl+c")
+        terminal.wait_for("text put away")
+        terminal.wait_for(PROMPT)
+        terminal.press("up")
+        terminal.wait_for("my draft")
+        terminal.press("ctrl+c")
+        terminal.wait_for(PROMPT)
+        # Idle and empty: the first arms, the second leaves.
+        terminal.press("ctrl+c")
+        terminal.wait_for("press ctrl+c again to quit")
+        terminal.press("ctrl+c")
+        assert terminal.wait_exit() == 0
+        (how,) = terminal.logged(ev.InterruptRequested)
+        assert how.how == "graceful"
+        restored(terminal)
+
+
+def test_a_saved_session_replays_to_its_end_and_quits() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_agent", "run", "--demo", "--json", "--quiet", "fix it"],
+        env={**os.environ, **FAST}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with Terminal("replay", "--speed", "16", str(newest_log(os.environ))) as terminal:
+        terminal.wait_for("replay")
+        terminal.wait_for("done · success")
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+        restored(terminal)
