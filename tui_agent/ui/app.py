@@ -7,36 +7,33 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from textual.app import App
 from textual.binding import BindingType
 from textual.theme import Theme as TextualTheme
 
+from tui_agent import ui
 from tui_agent.config.load import Loaded
 from tui_agent.config.sections import Config
 from tui_agent.config.trust import Trust, powers
 from tui_agent.config.yamlfile import Parsed
-from tui_agent.core.commands import Command, Interrupt, Prompt, SetModel
-from tui_agent.core.errors import AgentError, ConfigError, EngineGone
+from tui_agent.core.commands import Command, Interrupt, Prompt
+from tui_agent.core.errors import EngineGone
 from tui_agent.core.events import Event, Ready
 from tui_agent.engine import demo
 from tui_agent.engine.launch import Launch
-from tui_agent.ui import pages
+from tui_agent.ui import screens
 from tui_agent.ui.drafts import DraftFile, History
 from tui_agent.ui.keys import Keymap, Resolver
-from tui_agent.ui.library import Library
-from tui_agent.ui.models import ModelList
 from tui_agent.ui.outside import Outside
 from tui_agent.ui.render.lines import Palette
-from tui_agent.ui.screens.page import PageScreen
-from tui_agent.ui.screens.picker import Choice
-from tui_agent.ui.screens.replay import ReplayScreen
 from tui_agent.ui.screens.session import SessionScreen
-from tui_agent.ui.screens.start import Start, StartScreen, TrustScreen
+from tui_agent.ui.screens.stage import StageScreen
 from tui_agent.ui.settings import Settings, UiOptions
 from tui_agent.ui.source import EventSource, LiveSource
 from tui_agent.ui.view import View
@@ -51,6 +48,13 @@ WATCH_EVERY = 1.0
 """Seconds between two looks at the times of the files that a person edits."""
 STOPPED = 130
 """Exit code after a signal (row 12 of the specification)."""
+
+
+if TYPE_CHECKING:
+    from tui_agent.ui.library import Library
+    from tui_agent.ui.models import ModelList
+    from tui_agent.ui.screens.replay import ReplayScreen
+    from tui_agent.ui.screens.start import Start
 
 
 class TuiAgentApp(App[int]):
@@ -78,8 +82,6 @@ class TuiAgentApp(App[int]):
         """Unix time in seconds."""
         self.history_texts = History(settings.loaded.paths.history_file)
         self.drafts = DraftFile(settings.loaded.paths.drafts_dir, Path(launch.cwd))
-        self.library = Library(self)
-        self.models = ModelList(self)
         self.outside = Outside(self)
         self.gone = ""
         """Why the engine has ended, empty while it has not."""
@@ -93,10 +95,21 @@ class TuiAgentApp(App[int]):
         self._linked = False
         self._draft_timer: Any = None
         self._leaving = False
+        self._painted = False
         self.main = SessionScreen(self.new_view(), self)
         self._wear()
 
     # ---- what widgets and actions ask for
+
+    @cached_property
+    def library(self) -> Library:
+        """The sessions on disk."""
+        return ui.library.Library(self)
+
+    @cached_property
+    def models(self) -> ModelList:
+        """The models that can be chosen."""
+        return ui.models.ModelList(self)
 
     @property
     def palette(self) -> Palette:
@@ -140,25 +153,30 @@ class TuiAgentApp(App[int]):
 
     def show_help(self, contexts: Sequence[str] = ()) -> None:
         """Every key that counts, or those of some contexts."""
-        self.show_page("keys", pages.help_lines(self.keymap, contexts))
+        self.show_page("keys", ui.pages.help_lines(self.keymap, contexts))
 
     def show_page(self, title: str, lines: Sequence[Line], *, source: str = "") -> None:
         """Open a page of text."""
-        self.push_screen(PageScreen(self, title, lines, source=source), self.main.overlay_gone)
+        self.push_screen(screens.page.PageScreen(self, title, lines, source=source), self.main.overlay_gone)
 
     # ---- life
 
-    def get_default_screen(self) -> SessionScreen | ReplayScreen:
+    @property
+    def is_painted(self) -> bool:
+        """Whether a person has seen anything yet."""
+        return self._painted
+
+    def get_default_screen(self) -> StageScreen:
         """The session, or only the replay of one (``tui-agent replay``)."""
         if self.options.replay is not None:
-            return ReplayScreen(
+            return screens.replay.ReplayScreen(
                 self, self.options.replay, speed=self.options.speed, from_seq=self.options.from_seq
             )
         return self.main
 
     def open_replay(self, path: Path) -> None:
         """Watch a session; this one goes on below."""
-        self.push_screen(ReplayScreen(self, path))
+        self.push_screen(screens.replay.ReplayScreen(self, path))
 
     def close_replay(self, screen: ReplayScreen) -> None:
         """Back to the session, or out if nothing else was asked for."""
@@ -168,14 +186,19 @@ class TuiAgentApp(App[int]):
             screen.dismiss(None)
             self.main.closed_overlay()
 
-    def on_mount(self) -> None:
+    def post_display_hook(self) -> None:
         """Everything that takes time waits for the first paint."""
-        self.call_after_refresh(self._after_paint)
+        if not self._painted and self.screen_stack and self.screen.size.width:
+            self._painted = True
+            self.call_later(self._after_paint)
 
     def _after_paint(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._signalled)
+        for screen in self.screen_stack:
+            if isinstance(screen, StageScreen):
+                screen.after_paint()
         self.history_texts.load()
         if self.options.replay is None and self.main.composer.is_empty:
             self.main.composer.restore(self.drafts.load())
@@ -203,7 +226,7 @@ class TuiAgentApp(App[int]):
             return
         if settings is None or not (powers(settings) or settings.data.strip()):
             return
-        trusted = await self.push_screen_wait(TrustScreen(self, loaded))
+        trusted = await self.push_screen_wait(screens.start.TrustScreen(self, loaded))
         self._answer_trust(folder, settings, trusted=trusted)
 
     def _answer_trust(self, folder: Path, settings: Parsed, *, trusted: bool) -> None:
@@ -220,7 +243,7 @@ class TuiAgentApp(App[int]):
         launch = self.launch
         if launch.demo or launch.resume or self.config.model or "model" in launch.overrides:
             return True
-        choice = await self.push_screen_wait(StartScreen(self))
+        choice = await self.push_screen_wait(screens.start.StartScreen(self))
         if choice is None:
             self.main.say("no model is chosen: f3 chooses one")
             return True
@@ -411,7 +434,9 @@ class TuiAgentApp(App[int]):
     def _apply(self, what: set[str]) -> None:
         """Files changed: read them again, and say if one is broken."""
         errors = self.settings.reload(what)
-        self.main.resolver.keymap = self.keymap
+        for screen in self.screen_stack:
+            if isinstance(screen, StageScreen):
+                screen.use_keys()
         self._wear()
         self.main.set_palette()
         self.main.say(errors[0] if errors else f"{' and '.join(sorted(what))} read again")
@@ -428,15 +453,3 @@ def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | No
         for line in app.last_words():
             sys.stdout.write(line + os.linesep)
     return app.return_value if app.return_value is not None else app.return_code or 0
-
-
-__all__ = [
-    "AgentError",
-    "Choice",
-    "ConfigError",
-    "Iterable",
-    "SetModel",
-    "TuiAgentApp",
-    "UiOptions",
-    "run_ui",
-]

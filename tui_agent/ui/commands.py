@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from rapidfuzz import process
+import msgspec
 
 
-@dataclass(slots=True, frozen=True)
-class SlashCommand:
+class SlashCommand(msgspec.Struct, frozen=True):
     """``/name``: what it does, and the action that does it (empty: ``CommandRunner`` has a method of that name).
 
     ``takes`` names what may follow; an action is only used when nothing does.
@@ -67,9 +63,3 @@ def parse(text: str) -> tuple[str, str] | None:
     if not name or "/" in name:
         return None
     return name.lower(), words.strip()
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The command that was probably meant, empty if none is near."""
-    found = process.extractOne(name, known, score_cutoff=60)
-    return found[0] if found else ""

@@ -43,7 +43,7 @@ class Settings:
         self.errors: list[str] = []
         self.loaded = loaded or load(cwd, config_file=options.config_file, overrides=options.overrides)
         self.theme = self._first_theme()
-        self.keymap = self._first_keymap()
+        self._keymap: Keymap | None = None
         self._stamps = self._look()
 
     # ---- themes
@@ -86,10 +86,13 @@ class Settings:
         """The person's own keys."""
         return self.options.keybindings or self.loaded.paths.keybindings_file
 
-    def _first_keymap(self) -> Keymap:
-        keymap, errors = keys.load(self.keybindings_file)
-        self.errors += [str(error) for error in errors]
-        return keymap
+    @property
+    def keymap(self) -> Keymap:
+        """The keys that hold now; read when the first key or hint asks, which is after the first paint."""
+        if self._keymap is None:
+            self._keymap, errors = keys.load(self.keybindings_file)
+            self.errors += [str(error) for error in errors]
+        return self._keymap
 
     # ---- changes
 
@@ -105,7 +108,7 @@ class Settings:
             keymap, errors = keys.load(self.keybindings_file)
             self.errors += [str(error) for error in errors]
             if not errors:
-                self.keymap = keymap
+                self._keymap = keymap
         if "config" in what:
             try:
                 self.loaded = load(

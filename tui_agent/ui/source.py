@@ -88,6 +88,7 @@ class ScriptedSource:
         self.sent: list[Command] = []
         self.started = False
         self._past = past
+        self._fed = self._taken = 0
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
     def history(self) -> Iterable[Event]:
@@ -99,6 +100,12 @@ class ScriptedSource:
     async def events(self) -> AsyncIterator[Event]:
         while (event := await self._queue.get()) is not None:
             yield event
+            self._taken += 1
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was fed has been taken in."""
+        return self._fed == self._taken
 
     def send(self, command: Command) -> None:
         if self.failure:
@@ -111,6 +118,7 @@ class ScriptedSource:
     def feed(self, *events: Event) -> None:
         """These happen now."""
         for event in events:
+            self._fed += 1
             self._queue.put_nowait(event)
 
     def end(self, failure: str = "") -> None:

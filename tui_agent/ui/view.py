@@ -7,8 +7,9 @@ Pure and deterministic: no clock, no randomness, no I/O. Every event costs O(1) 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from tui_agent.core.events import AgentEnd, Checkpoint, Event
 from tui_agent.ui import words
@@ -37,8 +38,7 @@ def shipped_key(action: str) -> str:
     return SHIPPED_KEYS.get(action, "")
 
 
-@dataclass(slots=True, frozen=True)
-class Activity:
+class Activity(msgspec.Struct, frozen=True):
     """What goes on now. Times are Unix seconds; ``limit`` is seconds (0 = none)."""
 
     kind: ActivityKind = "idle"

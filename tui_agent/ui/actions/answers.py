@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui_agent.core.commands import Answer, Approve, Extend, Interrupt
 from tui_agent.core.events import ApprovalRequested, Choice, Decision, QuestionAsked
+from tui_agent.ui import screens
 from tui_agent.ui.actions.group import Group, Table
 from tui_agent.ui.blocks import ToolBlock
-from tui_agent.ui.screens.editor import EditScreen
-from tui_agent.ui.screens.page import PageScreen
 
 if TYPE_CHECKING:
     from tui_agent.ui.screens.session import SessionScreen
@@ -162,7 +161,7 @@ class AnswerActions(Group["SessionScreen"]):
             else:
                 self.screen.say("too late: the call is no longer waiting")
 
-        self.app.push_screen(EditScreen(self.app, event.intent.tool, call), changed)
+        self.app.push_screen(screens.editor.EditScreen(self.app, event.intent.tool, call), changed)
         return True
 
     def show_all(self, _key: str) -> bool:
@@ -170,7 +169,7 @@ class AnswerActions(Group["SessionScreen"]):
         event = self.approval
         if event is None:
             return False
-        self.app.push_screen(PageScreen.of_approval(self.app, event), self.screen.overlay_gone)
+        self.app.push_screen(screens.page.PageScreen.of_approval(self.app, event), self.screen.overlay_gone)
         return True
 
     def _call(self, event: ApprovalRequested) -> dict[str, Any] | None:

@@ -6,15 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui_agent import ui
+from tui_agent.config.nearest import nearest
 from tui_agent.core.commands import DropQueued, EditQueued, Prompt, Queue, RunShell, Steer
-from tui_agent.ui import commands, completing
+from tui_agent.ui import commands, screens
 from tui_agent.ui.actions.group import Group, Table
 from tui_agent.ui.fold.run import Queued
-from tui_agent.ui.screens.picker import Choice, Item, PickerScreen
 from tui_agent.ui.widgets.completion import Completion
 from tui_agent.ui.words import first_line
 
 if TYPE_CHECKING:
+    from tui_agent.ui.completing import Paths, Wanted
+    from tui_agent.ui.screens.picker import Choice
     from tui_agent.ui.screens.session import SessionScreen
 
 LONGEST_SHOWN = 20
@@ -28,8 +31,8 @@ class ComposingActions(Group["SessionScreen"]):
         super().__init__(screen)
         self.marked = ""
         """Id of the waiting message that is marked."""
-        self.paths = completing.Paths(screen.owner.cwd)
-        self._wanted: completing.Wanted | None = None
+        self._paths: Paths | None = None
+        self._wanted: Wanted | None = None
         self._closed_at: tuple[str, int] | None = None
 
     def table(self) -> Table:
@@ -116,7 +119,7 @@ class ComposingActions(Group["SessionScreen"]):
     def _command(self, name: str, words: str) -> bool:
         screen = self.screen
         if name not in commands.BY_NAME:
-            near = commands.nearest(name, list(commands.BY_NAME))
+            near = nearest(name, commands.BY_NAME)
             return self.refuse(
                 f"no command /{name}" + (f": did you mean /{near}?" if near else ": / lists them")
             )
@@ -230,7 +233,7 @@ class ComposingActions(Group["SessionScreen"]):
     def search_history(self, _key: str) -> bool:
         """Ctrl+R: everything that was sent, newest first."""
         texts = list(dict.fromkeys(reversed(self.app.history_texts.items)))
-        items = [Item(first_line(text, 200), text, search=text) for text in texts]
+        items = [screens.picker.Item(first_line(text, 200), text, search=text) for text in texts]
 
         def chosen(choice: Choice[str] | None) -> None:
             self.screen.overlay_gone()
@@ -243,7 +246,9 @@ class ComposingActions(Group["SessionScreen"]):
             return [([(line, "text")], []) for line in text.splitlines()[:LONGEST_SHOWN]]
 
         self.app.push_screen(
-            PickerScreen(self.app, "what you sent before", items, preview=preview, empty="nothing sent yet"),
+            screens.picker.PickerScreen(
+                self.app, "what you sent before", items, preview=preview, empty="nothing sent yet"
+            ),
             chosen,
         )
         return True
@@ -272,21 +277,23 @@ class ComposingActions(Group["SessionScreen"]):
         """Offer what may follow the caret."""
         composer = self.screen.composer
         row, column = composer.cursor_location
-        self._wanted = completing.wanted(composer.document.get_line(row), column, first_row=row == 0)
+        self._wanted = ui.completing.wanted(composer.document.get_line(row), column, first_row=row == 0)
         found = self._wanted
         if found is None or self._closed_at == (found.kind, found.start):
             if found is None:
                 self._closed_at = None
             self._offer([])
         elif found.kind == "command":
-            self._offer([] if found.query in commands.BY_NAME else completing.commands(found.query))
+            self._offer([] if found.query in commands.BY_NAME else ui.completing.commands(found.query))
         elif found.kind == "path":
             self.screen.run_worker(self._find_paths(found), group="paths", exclusive=True)
         else:
-            self._offer(completing.values(found.query, self.screen.places.values_of(found.kind)))
+            self._offer(ui.completing.values(found.query, self.screen.places.values_of(found.kind)))
 
-    async def _find_paths(self, wanted: completing.Wanted) -> None:
-        items = await asyncio.to_thread(self.paths.find, wanted.query)
+    async def _find_paths(self, wanted: Wanted) -> None:
+        if self._paths is None or self._paths.root != self.app.cwd:
+            self._paths = ui.completing.Paths(self.app.cwd)
+        items = await asyncio.to_thread(self._paths.find, wanted.query)
         if self._wanted == wanted:
             self._offer(items)
 

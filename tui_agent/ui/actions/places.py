@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from tui_agent import ui
+from tui_agent.config.nearest import nearest
 from tui_agent.core.commands import Compact, Extend, Rename, RewindTo, SetLimit, SetMode, SetModel
 from tui_agent.core.events import ConfirmMode, Mode
-from tui_agent.ui import commands, pages
+from tui_agent.ui import commands, screens
 from tui_agent.ui.actions.agent import CONFIRM_MEANS, CONFIRMS, MODE_MEANS, MODES
 from tui_agent.ui.actions.group import Group, Table
 from tui_agent.ui.blocks import UserBlock
-from tui_agent.ui.screens.picker import Choice, Item, PickerScreen
-from tui_agent.ui.screens.rewind import Point, RewindScreen
-from tui_agent.ui.screens.sessions import SessionsScreen
 from tui_agent.ui.words import first_line
 
 if TYPE_CHECKING:
+    from tui_agent.ui.screens.picker import Choice
+    from tui_agent.ui.screens.rewind import Point
     from tui_agent.ui.screens.session import SessionScreen
 
 
@@ -58,8 +59,8 @@ class PlaceActions(Group["SessionScreen"]):
             "session.rewind": self.rewind,
             "block.rewind": self.rewind_to_block,
             "block.fork": self.fork_at_block,
-            "context.open": self._page("the next request", pages.context_lines),
-            "budget.open": self._page("what it has cost", pages.cost_lines),
+            "context.open": self.context,
+            "budget.open": self.cost,
             "permissions.open": self.permissions,
             "hooks.open": self.hooks,
             "mcp.open": self.mcp,
@@ -103,7 +104,7 @@ class PlaceActions(Group["SessionScreen"]):
         """Every command and every action by name."""
         hint = self.app.keymap.hint
         items = [
-            Item(
+            screens.picker.Item(
                 f"/{command.name}",
                 f"/{command.name}",
                 note=f"{command.what}  {hint(command.action)}".strip(),
@@ -113,7 +114,7 @@ class PlaceActions(Group["SessionScreen"]):
         ]
         named = {command.action for command in commands.COMMANDS}
         items += [
-            Item(action.help, action.id, note=hint(action.id), search=action.id)
+            screens.picker.Item(action.help, action.id, note=hint(action.id), search=action.id)
             for action in self.app.keymap.actions.values()
             if action.id in self.screen.actions and action.context == "app" and action.id not in named
         ]
@@ -131,7 +132,7 @@ class PlaceActions(Group["SessionScreen"]):
                     f"{choice.value} ", f"type {commands.BY_NAME[choice.value[1:]].takes or 'enter'}"
                 )
 
-        self.app.push_screen(PickerScreen(self.app, "commands", items), chosen)
+        self.app.push_screen(screens.picker.PickerScreen(self.app, "commands", items), chosen)
         return True
 
     def quit(self, key: str) -> bool:
@@ -164,20 +165,21 @@ class PlaceActions(Group["SessionScreen"]):
     def themes(self, _key: str) -> bool:
         """A preview while one looks; escape brings the old one back."""
         before = self.app.theme_name
-        items = [Item(name, name) for name in self.app.settings.theme_names()]
+        items = [screens.picker.Item(name, name) for name in self.app.settings.theme_names()]
 
         def chosen(choice: Choice[str] | None) -> None:
             self.screen.overlay_gone()
             self.app.use_theme(choice.value if choice else before)
 
         self.app.push_screen(
-            PickerScreen(self.app, "themes", items, marked=before, moved=self.app.use_theme), chosen
+            screens.picker.PickerScreen(self.app, "themes", items, marked=before, moved=self.app.use_theme),
+            chosen,
         )
         return True
 
     def set_theme(self, words: str) -> bool:
         if words not in self.app.settings.theme_names():
-            near = commands.nearest(words, list(self.app.settings.theme_names()))
+            near = nearest(words, self.app.settings.theme_names())
             return self._keep(f"no theme {words}" + (f": did you mean {near}?" if near else ""))
         self.app.use_theme(words)
         return True
@@ -234,7 +236,7 @@ class PlaceActions(Group["SessionScreen"]):
     # ---- sessions
 
     def sessions(self, _key: str) -> bool:
-        self.app.push_screen(SessionsScreen(self.app), self.app.library.chosen)
+        self.app.push_screen(screens.sessions.SessionsScreen(self.app), self.app.library.chosen)
         return True
 
     def resume(self, words: str) -> bool:
@@ -273,14 +275,14 @@ class PlaceActions(Group["SessionScreen"]):
         if view.running:
             return self.refuse("it is running; interrupt it first")
         points = [
-            Point(block.seq, first_line(block.text, 80), block.ts, block.text)
+            screens.rewind.Point(block.seq, first_line(block.text, 80), block.ts, block.text)
             for block in reversed(view.blocks)
             if isinstance(block, UserBlock)
         ]
         if not points:
             return self.refuse("there is nothing to go back to")
         files = {change.path: change.seq for change in view.tools.changes}
-        self.app.push_screen(RewindScreen(self.app, points, files), self._rewound)
+        self.app.push_screen(screens.rewind.RewindScreen(self.app, points, files), self._rewound)
         return True
 
     def rewind_to_block(self, _key: str) -> bool:
@@ -306,28 +308,29 @@ class PlaceActions(Group["SessionScreen"]):
 
     # ---- pages
 
+    def context(self, _key: str) -> bool:
+        self.app.show_page("the next request", ui.pages.context_lines(self.screen.view))
+        return True
+
+    def cost(self, _key: str) -> bool:
+        self.app.show_page("what it has cost", ui.pages.cost_lines(self.screen.view))
+        return True
+
     def permissions(self, _key: str) -> bool:
-        self.app.show_page("permissions", pages.permission_lines(self.app.config, self.screen.view))
+        self.app.show_page("permissions", ui.pages.permission_lines(self.app.config, self.screen.view))
         return True
 
     def hooks(self, _key: str) -> bool:
-        self.app.show_page("hooks", pages.hook_lines(self.app.config, self.screen.view))
+        self.app.show_page("hooks", ui.pages.hook_lines(self.app.config, self.screen.view))
         return True
 
     def mcp(self, _key: str) -> bool:
-        self.app.show_page("servers", pages.mcp_lines(self.app.config, self.app.tool_names))
+        self.app.show_page("servers", ui.pages.mcp_lines(self.app.config, self.app.tool_names))
         return True
 
     def doctor(self, _words: str) -> bool:
-        self.app.show_page("doctor", pages.doctor_lines(self.app))
+        self.app.show_page("doctor", ui.pages.doctor_lines(self.app))
         return True
-
-    def _page(self, title: str, lines: Callable[..., Sequence[object]]) -> Callable[[str], bool]:
-        def show(_key: str) -> bool:
-            self.app.show_page(title, lines(self.screen.view))  # type: ignore[arg-type]
-            return True
-
-        return show
 
     def _prefill(self, text: str, say: str) -> bool:
         self.screen.composer.set_text(text)

@@ -10,7 +10,6 @@ from textual import events
 from tui_agent.core.messages import Call
 from tui_agent.ui.actions.group import Action, Group, Table
 from tui_agent.ui.blocks import AssistantBlock, Block, ToolBlock
-from tui_agent.ui.screens.page import PageScreen
 from tui_agent.ui.widgets.row import Line, Span
 from tui_agent.ui.widgets.sidebar import Tab
 
@@ -92,9 +91,7 @@ class ReadingActions(Group["StageScreen"]):
         """All of a block on a page of its own."""
         lines: list[Line] = [([(line, "text")], []) for line in self._whole(block).splitlines()]
         title = block.name if isinstance(block, ToolBlock) else block.kind
-        self.app.push_screen(
-            PageScreen(self.app, title, lines, source=self._whole(block)), self.screen.overlay_gone
-        )
+        self.app.show_page(title, lines, source=self._whole(block))
 
     def copy_block(self, block: Block) -> None:
         self.app.outside.copy(self.screen.transcript.block_source(block))
@@ -192,7 +189,7 @@ class ReadingActions(Group["StageScreen"]):
 
     def hint_spans(self) -> list[Span]:
         """The search line, or the keys of a selected block; empty if there is neither."""
-        hint = self.app.keymap.hint
+        hint = self.screen.resolver.keymap.hint
         if self.searching:
             index, total = self._place
             place = f"{index} of {total}" if total else "nothing found" if self.query else ""

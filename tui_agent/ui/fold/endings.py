@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from tui_agent.core.events import AgentEnd, RunLimits, StopReason
 from tui_agent.ui import words
@@ -27,8 +28,7 @@ TITLES: dict[StopReason, str] = {
 }
 
 
-@dataclass(slots=True, frozen=True)
-class RunFacts:
+class RunFacts(msgspec.Struct, frozen=True):
     """What the fold knows about the run that ended. ``changed`` maps a path to lines added and removed."""
 
     limits: RunLimits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tui_agent.core.events import (
     AgentStart,
@@ -29,8 +29,7 @@ AMBER, RED = 0.75, 0.95
 """Shares of a limit from which its gauge warns and from which it is full (row 3 of the specification)."""
 
 
-@dataclass(slots=True)
-class SessionInfo:
+class SessionInfo(msgspec.Struct):
     """Which session this is."""
 
     id: str = ""
@@ -43,8 +42,7 @@ class SessionInfo:
     started: float = 0.0
 
 
-@dataclass(slots=True)
-class Money:
+class Money(msgspec.Struct):
     """A sum in USD and the number of calls in it whose price is unknown."""
 
     known: float = 0.0
@@ -59,8 +57,7 @@ class Money:
             self.known += usd
 
 
-@dataclass(slots=True, frozen=True)
-class Gauges:
+class Gauges(msgspec.Struct, frozen=True):
     """One picture of the gauges. Tokens, USD; ``cached`` is a share, −1 when nothing is known yet."""
 
     used: int = 0
@@ -172,7 +169,7 @@ class Meters:
         self.cached_tokens += event.cached
         self.output_tokens += event.output
         self.reasoning_tokens += event.reasoning
-        if event.purpose in {"turn", "close"} and event.input:
+        if event.purpose in {"turn", "close"} and event.input and event.reported:
             self.cached = min(event.cached / event.input, 1.0)
 
     def context(self, event: Context) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tui_agent.core.events import (
     AgentEnd,
@@ -24,8 +24,7 @@ SHOWN: frozenset[Purpose] = frozenset({"turn", "close"})
 """Purposes whose text belongs on the page; of the others only the result is shown, by its own event."""
 
 
-@dataclass(slots=True)
-class Stream:
+class Stream(msgspec.Struct):
     """A message that is being written. Times are Unix seconds."""
 
     id: str

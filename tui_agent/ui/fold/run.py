@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from tui_agent.core.errors import Failure
 from tui_agent.core.events import (
@@ -34,8 +35,7 @@ from tui_agent.core.events import (
 from tui_agent.ui.fold.page import Change, Handlers, Page
 
 
-@dataclass(slots=True, frozen=True)
-class Queued:
+class Queued(msgspec.Struct, frozen=True):
     """A message that waits: a steering message or a follow-up."""
 
     id: str
@@ -43,8 +43,7 @@ class Queued:
     kind: Literal["steer", "next"]
 
 
-@dataclass(slots=True, frozen=True)
-class LimitCard:
+class LimitCard(msgspec.Struct, frozen=True):
     """A tripped limit that waits for a choice."""
 
     reason: StopReason
@@ -53,8 +52,7 @@ class LimitCard:
     what: str = ""
 
 
-@dataclass(slots=True, frozen=True)
-class RetryWait:
+class RetryWait(msgspec.Struct, frozen=True):
     """A wait before the next attempt; ``until`` is Unix time."""
 
     failure: Failure
@@ -65,8 +63,7 @@ class RetryWait:
     fallback: str
 
 
-@dataclass(slots=True, frozen=True)
-class Veto:
+class Veto(msgspec.Struct, frozen=True):
     """More steps that the model gave itself; a key takes them back to ``before``."""
 
     before: int
@@ -74,8 +71,7 @@ class Veto:
     why: str
 
 
-@dataclass(slots=True, frozen=True)
-class Stopping:
+class Stopping(msgspec.Struct, frozen=True):
     """An interrupt on its way; the running tool may go on until ``until`` (Unix time)."""
 
     how: Literal["graceful", "now", "after_step"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_agent.core.events import (
     AgentEnd,
@@ -30,8 +31,7 @@ LIVE_CHARACTERS = 200_000
 """A running tool's output beyond this loses its head on the screen; the whole is in the session's folder."""
 
 
-@dataclass(slots=True, frozen=True)
-class FileChange:
+class FileChange(msgspec.Struct, frozen=True):
     """One change of one file. ``hunks`` is its diff, empty when the tool gave none."""
 
     seq: int

@@ -220,7 +220,7 @@ class ReplayScreen(StageScreen):
         )
         spans: list[Span] = []
         for action, what in pairs:
-            if key := self.owner.keymap.hint(action):
+            if key := self.resolver.keymap.hint(action):
                 spans += [(" · " if spans else "", "dim"), (key, "key"), (f" {what}", "dim")]
         if self.line.idle >= 1:
             spans.append((f"   idle {words.whole_seconds(self.line.idle)} skipped", "dim"))

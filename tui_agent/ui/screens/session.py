@@ -67,7 +67,11 @@ class SessionScreen(StageScreen):
         yield self.composer
         yield self.gauge
         yield self.hints
-        yield self.completions
+
+    def mount_rest(self) -> None:
+        super().mount_rest()
+        if not self.completions.is_attached:
+            self.mount(self.completions)
 
     # ---- events come in
 
@@ -171,8 +175,9 @@ class SessionScreen(StageScreen):
 
     def draw_own(self, width: int) -> None:
         self.card.show(self.card_lines())
+        hint = self.resolver.keymap.hint
         hints = self.reading.hint_spans() or hint_spans(
-            self.view, self.owner.keymap.hint, empty=self.composer.is_empty, editing=bool(self.editing)
+            self.view, hint, empty=self.composer.is_empty, editing=bool(self.editing)
         )
         beside = width >= HINTS_IN_GAUGE
         self.gauge.show([gauge_line(self.view.gauges, hints if beside else [], width)])

@@ -14,7 +14,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_agent.ui.fold.page import Change
-from tui_agent.ui.keys import Hit, Pending, Unbound
+from tui_agent.ui.keys import Hit, Keymap, Pending, Resolver, Unbound
 from tui_agent.ui.view import View
 from tui_agent.ui.widgets.activity import activity_line
 from tui_agent.ui.widgets.pending import pending_lines
@@ -40,6 +40,8 @@ HINT_COLUMNS = 60
 """Columns from which the row of hints is shown."""
 
 Action = Callable[[str], bool]
+EMPTY = Keymap({}, ())
+"""What holds until the keymap is read."""
 
 
 class StageScreen(Screen[None]):
@@ -64,7 +66,7 @@ class StageScreen(Screen[None]):
         self.owner = owner
         """The app, typed, and known before the screen is shown."""
         palette = owner.palette
-        self.resolver = owner.new_resolver()
+        self.resolver = Resolver(EMPTY)
         self.title_row = Rows(palette, id="title", classes="row")
         self.transcript = Transcript(palette, owner.reduced_motion, clock=self.now, id="transcript")
         self.sidebar = Sidebar(palette)
@@ -85,14 +87,19 @@ class StageScreen(Screen[None]):
         yield self.title_row
         with Horizontal(id="middle"):
             yield self.transcript
-            yield self.sidebar
-            yield self.unread
-        yield self.trace
         yield self.pending
 
+    def mount_rest(self) -> None:
+        """What is hidden at first joins after the first paint, which it would only delay."""
+        if not self.sidebar.is_attached:
+            self.query_one("#middle").mount(self.sidebar, self.unread)
+            self.mount(self.trace, before=self.pending)
+
     def on_mount(self) -> None:
-        """Draw what is known."""
+        """Draw what is known; hints come with the keymap, right after the first paint."""
         self.transcript.set_blocks(self.view.blocks)
+        if self.owner.is_painted:
+            self.after_paint()
         self._tick = self.set_interval(TICK, self.refresh_rows, pause=True)
         self.fit_rows()
         self.refresh_rows()
@@ -123,12 +130,29 @@ class StageScreen(Screen[None]):
 
     # ---- keys
 
+    def after_paint(self) -> None:
+        """A person sees the screen now: get ready for what they may do."""
+        self.mount_rest()
+        self.use_keys()
+
+    def use_keys(self) -> None:
+        """Take the keymap that holds now."""
+        self.resolver.keymap = self.owner.keymap
+        self.refresh_rows()
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the keymap is there; before the first paint it is not."""
+        return bool(self.resolver.keymap.actions)
+
     def contexts(self) -> list[str]:
         """Where keys count now."""
         raise NotImplementedError
 
     def press(self, event: events.Key) -> bool:
         """Do what a key means; True if it was an action or a part of a chord, or belongs to the search line."""
+        if not self.has_keys:
+            self.use_keys()
         contexts = self.contexts()
         taken = False
         while True:

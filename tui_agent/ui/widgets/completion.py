@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_agent.ui.render.lines import Palette
 from tui_agent.ui.widgets.row import Line, Rows
@@ -11,8 +12,7 @@ from tui_agent.ui.widgets.row import Line, Rows
 ROWS = 8
 
 
-@dataclass(slots=True, frozen=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """What is put in, what is shown, and a word about it."""
 
     text: str
