@@ -1,4 +1,4 @@
-"""An ``Answer`` as the bytes of each provider's stream: OpenAI chat completions, OpenAI responses, Anthropic messages."""
+"""An ``Answer`` as the bytes of each provider's stream: OpenAI chat completions, OpenAI responses, Anthropic messages, Gemini."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from tests.fakes.answers import Answer, Fault, ToolCall, Usage
 
-Dialect = Literal["openai", "responses", "anthropic"]
+Dialect = Literal["openai", "responses", "anthropic", "gemini"]
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Frame(msgspec.Struct, frozen=True):
 
 def frames(dialect: Dialect, answer: Answer, asked: dict[str, Any]) -> Iterator[Frame]:
     """The whole stream of ``answer`` to the request body ``asked``, faults not included (but ``repeat``)."""
-    make = {"anthropic": _anthropic, "responses": _responses, "openai": _openai}[dialect]
+    make = {"anthropic": _anthropic, "responses": _responses, "openai": _openai, "gemini": _gemini}[dialect]
     return make(_with_ids(dialect, answer, asked), asked)
 
 
@@ -333,6 +333,35 @@ def _response_object(answer: Answer, asked: dict[str, Any], state: str) -> dict[
             "total_tokens": usage.input + usage.output,
         }  # fmt: skip
     return body
+
+
+# ---- Gemini
+
+
+def _gemini(answer: Answer, asked: dict[str, Any]) -> Iterator[Frame]:
+    usage = _usage(answer, asked)
+
+    def event(part: dict[str, Any], tokens: float, finish: str = "") -> Frame:
+        candidate: dict[str, Any] = {"content": {"parts": [part], "role": "model"}, "index": 0}
+        body: dict[str, Any] = {"candidates": [candidate], "modelVersion": "fake", "responseId": "resp_fake"}
+        if finish:
+            candidate["finishReason"] = finish
+        if usage:
+            body["usageMetadata"] = {
+                "promptTokenCount": usage.input, "cachedContentTokenCount": usage.cached,
+                "candidatesTokenCount": usage.output - usage.reasoning, "thoughtsTokenCount": usage.reasoning,
+                "totalTokenCount": usage.input + usage.output,
+            }  # fmt: skip
+        return Frame(_event(body), content=tokens > 0, tokens=tokens)
+
+    for piece in _pieces(answer.reasoning, answer.chunk):
+        yield event({"text": piece, "thought": True}, len(piece) / 4)
+    for piece in _text_pieces(answer):
+        yield event({"text": piece}, len(piece) / 4)
+    for call in answer.calls:
+        part: dict[str, Any] = {"functionCall": {"name": call.name, "args": call.arguments}}
+        yield event({**part, "thoughtSignature": "c2lnbmF0dXJl"} if answer.reasoning else part, 3)
+    yield event({"text": ""}, 0, answer.finish or "STOP")
 
 
 # ---- shared

@@ -1,4 +1,5 @@
-"""A loopback server that plays a language model: OpenAI chat completions and responses, Anthropic messages, model lists.
+"""A loopback server that plays a language model: OpenAI chat completions and responses, Anthropic
+messages, Gemini (streams only), model lists.
 
     with FakeLLM([say("hello"), call("read_file", path="a.py"), status(429, retry_after="2")]) as fake:
         ...  # base of an OpenAI client: fake.openai_base, of an Anthropic client: fake.anthropic_base
@@ -63,6 +64,7 @@ ENDINGS: dict[str, Dialect] = {
     "/chat/completions": "openai",
     "/responses": "responses",
     "/messages": "anthropic",
+    ":streamGenerateContent": "gemini",
 }
 
 LOGIN_PAGE = (
@@ -97,7 +99,7 @@ class Received:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The messages of the request (the items of ``input`` in the responses dialect)."""
-        return self.json.get("messages") or self.json.get("input") or []
+        return self.json.get("messages") or self.json.get("input") or self.json.get("contents") or []
 
     def release(self) -> None:
         """Let an answer that is held go on."""
@@ -142,7 +144,7 @@ class FakeLLM:
 
     @property
     def anthropic_base(self) -> str:
-        """``api_base`` for ``anthropic/…``."""
+        """``api_base`` for ``anthropic/…`` and ``gemini/…``."""
         return self.origin
 
     def add(self, *answers: Answer) -> None:
@@ -328,7 +330,7 @@ async def _reply(wire: Connection, received: Received, answer: Answer) -> None:
     if wrong and await _instead(wire, received, wrong):
         received.done.set()
         return
-    if not received.json.get("stream"):
+    if not received.json.get("stream") and received.dialect != "gemini":
         body = json.dumps(whole(received.dialect, answer, received.json)).encode()
         await wire.whole(200, body, "application/json")
         received.done.set()

@@ -23,6 +23,9 @@ LIST = ToolSchema("list_files", "List files", {"type": "object", "properties": {
 ROUTES = ["openai/fake", "anthropic/claude-sonnet-4-5"]
 """The two protocols that nearly every provider speaks."""
 
+GEMINI = "gemini/gemini-2.5-pro"
+RESPONSES = "openai/gpt-5.1-codex"
+
 
 FILTERS = [
     "ignore:.*conflict with protected namespace",
@@ -63,7 +66,7 @@ async def fake() -> AsyncIterator[FakeLLM]:
 
 def spec_of(fake: FakeLLM, name: str, **more: Any) -> ModelSpec:
     """The fake, as the model ``name`` would be reached."""
-    base = fake.anthropic_base if name.startswith("anthropic/") else fake.openai_base
+    base = fake.anthropic_base if name.startswith(("anthropic/", "gemini/")) else fake.openai_base
     return msgspec.structs.replace(ModelSpec(name=name, api_base=base), **more)
 
 

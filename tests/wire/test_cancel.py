@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from tests.fakes.fake_llm import Answer, FakeLLM, FaultKind, fault, until
-from tests.wire.conftest import ROUTES, ask, cancelled, failure_of, listen, reply_of
+from tests.wire.conftest import GEMINI, RESPONSES, ROUTES, ask, cancelled, failure_of, listen, reply_of
 from tui_agent.core.messages import Text
 from tui_agent.llm.api import TextDelta
 from tui_agent.llm.litellm_model import LitellmModel
@@ -18,7 +18,7 @@ AT_ONCE = 0.2
 HANGS: list[FaultKind] = ["hang_headers", "hang_first", "hang_middle", "pings"]
 
 
-@pytest.mark.parametrize("name", [*ROUTES, "openai/gpt-5.1-codex"])
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 @pytest.mark.parametrize("kind", HANGS)
 async def test_cancelling_closes_the_connection(
     model: LitellmModel, fake: FakeLLM, name: str, kind: FaultKind
@@ -33,7 +33,7 @@ async def test_cancelling_closes_the_connection(
     assert received.closed_at - cut < AT_ONCE
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI])
 async def test_leaving_the_stream_closes_the_connection(
     model: LitellmModel, fake: FakeLLM, name: str
 ) -> None:
@@ -49,7 +49,7 @@ async def test_leaving_the_stream_closes_the_connection(
     assert not received.done.is_set()
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI])
 @pytest.mark.parametrize("kind", HANGS)
 async def test_silence_ends_a_call(model: LitellmModel, fake: FakeLLM, name: str, kind: FaultKind) -> None:
     fake.add(fault(kind))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fake_llm import STATUSES, FakeLLM, FaultKind, fault, say, status
-from tests.wire.conftest import ROUTES, ask, failure_of, listen, reply_of
+from tests.wire.conftest import GEMINI, RESPONSES, ROUTES, ask, failure_of, listen, reply_of
 from tui_agent.core.errors import Failure
 from tui_agent.core.messages import Text
 from tui_agent.llm.api import TextDelta
@@ -18,7 +18,7 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 @pytest.mark.parametrize("code", STATUSES)
 async def test_every_status_is_one_request_and_one_class(
     model: LitellmModel, fake: FakeLLM, name: str, code: int
@@ -93,14 +93,14 @@ async def test_every_broken_stream_is_one_request_and_one_failure(
         assert said, "what came before the fault is passed on"
 
 
-@pytest.mark.parametrize("name", [*ROUTES, "openai/gpt-5.1-codex"])
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 async def test_equal_pieces_are_no_fault(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     fake.add(fault("repeat", text="| --- "))
     reply = await reply_of(model, ask(fake, name))
     assert reply.parts == (Text("| --- " * 200),)
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI])
 async def test_a_silent_port_is_named(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as plug:
         base = f"http://127.0.0.1:{plug.getsockname()[1]}"

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from tests.fakes.fake_llm import Answer, FakeLLM, Received, ToolCall, say
-from tests.wire.conftest import READ, ROUTES, ask, calls_in, reply_of
+from tests.wire.conftest import GEMINI, READ, RESPONSES, ROUTES, ask, calls_in, reply_of
 from tui_agent.core.messages import Call, Image, Message, Reasoning, Result, Text, user
 from tui_agent.llm import catalog
 from tui_agent.llm.litellm_model import LitellmModel
 
 CLAUDE = ROUTES[1]
-CODEX = "openai/gpt-5.1-codex"
 SIGNED = {"type": "thinking", "thinking": "Hm.", "signature": "SIG"}
 PIXEL = Image("image/png", "iVBORw0KGgo=")
 
@@ -119,7 +118,9 @@ async def test_claude_caches_the_beginning_and_both_ends(model: LitellmModel, fa
     assert again.json["system"] == body["system"]
 
 
-@pytest.mark.parametrize("name", ["openai/fake", "openai/claude-sonnet-4-5", CODEX, "deepseek/deepseek-chat"])
+@pytest.mark.parametrize(
+    "name", ["openai/fake", "openai/claude-sonnet-4-5", RESPONSES, "deepseek/deepseek-chat"]
+)
 async def test_nobody_else_gets_cache_marks(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     received = await sent(model, fake, name, messages=history(name))
     assert "cache_control" not in keys(received.json)
@@ -155,7 +156,7 @@ async def test_equal_ids_in_two_turns_are_told_apart(model: LitellmModel, fake: 
     assert len(set(calls)) == 2
 
 
-@pytest.mark.parametrize("name", [*ROUTES, CODEX])
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 async def test_hostile_histories_are_sent(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     """Lone surrogates, empty texts, unparsable arguments, calls without a name, an answer of nothing."""
     broken = Call("c1", "read_file", {}, raw='{"path": "a', error="not JSON")
@@ -198,7 +199,7 @@ async def test_a_model_that_sees_nothing_gets_no_image(model: LitellmModel, fake
     assert "can't see" in json.dumps(received.json)
 
 
-@pytest.mark.parametrize("name", [*ROUTES, CODEX])
+@pytest.mark.parametrize("name", [*ROUTES, RESPONSES])
 async def test_a_closing_call_has_no_tools_to_use(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     received = await sent(model, fake, name, messages=(*history(name), user("u2", "Close.")), tools=())
     if name == CLAUDE:  # Claude wants tools declared wherever calls were made
@@ -211,14 +212,14 @@ async def test_reasoning_items_go_back_to_responses_and_nowhere_else(
     model: LitellmModel, fake: FakeLLM
 ) -> None:
     fake.add(Answer(reasoning="Hm.", text="I look.", calls=(ToolCall("read_file", {"path": "a.py"}),)))
-    reply = await reply_of(model, ask(fake, CODEX))
+    reply = await reply_of(model, ask(fake, RESPONSES))
     (call,) = calls_in(reply)
     messages = (
         user("u1", "hi"),
-        assistant(*reply.parts, model=CODEX),
+        assistant(*reply.parts, model=RESPONSES),
         results(Result(call.id, call.name, "x = 1")),
     )
-    received = await sent(model, fake, CODEX, messages=messages)
+    received = await sent(model, fake, RESPONSES, messages=messages)
     assert [item["type"] for item in received.messages if "type" in item].count("reasoning") == 1
     assert "sealed-by-the-fake" in json.dumps(received.json)
     received = await sent(model, fake, "openai/fake", messages=messages)

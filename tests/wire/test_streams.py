@@ -4,16 +4,15 @@ import msgspec
 import pytest
 
 from tests.fakes.fake_llm import Answer, FakeLLM, Quirk, ToolCall, Usage, say
-from tests.wire.conftest import ROUTES, ask, calls_in, failure_of, listen, reply_of
+from tests.wire.conftest import GEMINI, RESPONSES, ROUTES, ask, calls_in, failure_of, listen, reply_of
 from tui_agent.core.messages import Reasoning, Text
 from tui_agent.llm.api import CallDelta, ReasoningDelta, ReportedUsage, TextDelta
 from tui_agent.llm.litellm_model import LitellmModel
 
-RESPONSES = "openai/gpt-5.1-codex"
 TWO = (ToolCall("read_file", {"path": "a.py"}), ToolCall("list_files", {}))
 
 
-@pytest.mark.parametrize("name", [*ROUTES, RESPONSES])
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 async def test_the_deltas_add_up_to_the_reply(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     fake.add(
         Answer(text="Hello, world: ñ 漢字 👩‍👩‍👧", reasoning="Let me think about it.", calls=TWO, chunk=3)
@@ -106,14 +105,14 @@ async def test_a_reply_withheld_as_a_whole_is_a_failure(model: LitellmModel, fak
     assert (await failure_of(model, ask(fake, "openai/fake"))).kind == "content_policy"
 
 
-@pytest.mark.parametrize("name", [*ROUTES, RESPONSES])
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 async def test_an_empty_reply_is_a_reply(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     fake.add(say(""))
     reply = await reply_of(model, ask(fake, name))
     assert (reply.parts, reply.finish) == ((), "stop")
 
 
-@pytest.mark.parametrize("name", [*ROUTES, RESPONSES])
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 async def test_usage_is_what_the_server_reported(model: LitellmModel, fake: FakeLLM, name: str) -> None:
     fake.add(
         say(
@@ -131,7 +130,7 @@ async def test_usage_is_what_the_server_reported(model: LitellmModel, fake: Fake
     )
 
 
-@pytest.mark.parametrize("name", [*ROUTES, RESPONSES])
+@pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 async def test_usage_that_nobody_reported_is_not_invented(
     model: LitellmModel, fake: FakeLLM, name: str
 ) -> None:

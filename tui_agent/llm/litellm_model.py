@@ -119,7 +119,7 @@ class _Call:
         self._last_breath = time.monotonic()
         while (chunk := await self._watched(anext(chunks, None))) is not None:
             for delta in self._assembler.feed(chunk):
-                self._left = self._request.stall_timeout
+                self._left = _stall(self._request)
                 self._begun = True
                 yield delta
             await self._breathe()
@@ -144,7 +144,7 @@ class _Call:
             self._left = max(0.001, self._left - (time.monotonic() - started))
 
     def _silence(self) -> Failure:
-        waited = self._request.stall_timeout if self._begun else self._patience
+        waited = _stall(self._request) if self._begun else self._patience
         provider = self._request.model.provider
         hint = "limits.stall_timeout in config.yaml says how long to wait."
         return Failure("timeout", f"{provider}: no data for {waited:g} s", provider=provider, hint=hint)
@@ -188,17 +188,22 @@ def _ignore(closing: asyncio.Future[None]) -> None:
         closing.exception()
 
 
+def _stall(request: Request) -> float:
+    """Seconds between pieces of content; 0 in the configuration means that nobody minds (a day)."""
+    return request.stall_timeout or 86_400.0
+
+
 def _patience(request: Request, way: Route) -> float:
     """Seconds to wait for the first content: models that think in silence, or send nothing but the end, get more."""
     if catalog.supports(request.model).streams is False:
-        return max(request.stall_timeout, request.step_timeout)
-    return request.stall_timeout * way.slow_start
+        return max(_stall(request), request.step_timeout)
+    return _stall(request) * way.slow_start
 
 
 def _timeout(request: Request, way: Route) -> Any:
     import httpx
 
-    longest = max(request.stall_timeout, _patience(request, way)) + READ_MARGIN
+    longest = max(_stall(request), _patience(request, way)) + READ_MARGIN
     return httpx.Timeout(longest, connect=min(CONNECT_TIMEOUT, longest))
 
 
