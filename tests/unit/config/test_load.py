@@ -295,6 +295,12 @@ def test_the_long_name_of_a_variable_wins(places: Places) -> None:
     )
 
 
+def test_a_variable_for_one_key_wins_over_one_for_its_section(places: Places) -> None:
+    environ = {"TUI_AGENT_LIMITS": "{max_steps: 3, timeout: 4}", "TUI_AGENT_LIMITS__MAX_STEPS": "9"}
+    limits = places.load(environ).config.limits
+    assert (limits.max_steps, limits.timeout) == (9, 4)
+
+
 def test_a_variable_that_is_no_setting_is_a_warning(places: Places) -> None:
     loaded = places.load({"TUI_AGENT_MODLE": "x", "TUI_AGENT_SESSION_ID": "7", "TUI_AGENT_EDITED_FILE": "f"})
     assert loaded.warnings == ("TUI_AGENT_MODLE: is no setting; did you mean TUI_AGENT_MODE?",)
@@ -358,6 +364,8 @@ def test_every_mistake_is_named_with_file_line_and_key(places: Places) -> None:
         ("limits: 5", "F:1: limits: expected limits, got 5"),
         ("limits: {max_steps: true}", "F:1: limits.max_steps: expected a whole number of steps, got true"),
         ("limits: {max_steps: null}", "F:1: limits.max_steps: expected a whole number of steps, got nothing"),
+        ("limits: {budget_usd: 0}", "F:1: limits.budget_usd: expected an amount in USD above 0, got 0"),
+        ("context: {keep_recent: 0}", "F:1: context.keep_recent: expected a whole number of exchanges from 1, got 0"),
         ("limits: {timeout: .inf}", "F:1: limits.timeout: expected a number of seconds, got .inf"),
         ("limits: {timeout: 1e99}", "F:1: limits.timeout: expected a number of seconds above 0, got 1e99"),
         ("sessions: {keep_days: 1.5}", "F:1: sessions.keep_days: expected a whole number of days, got 1.5"),

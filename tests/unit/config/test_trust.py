@@ -73,6 +73,14 @@ def test_spelling_and_looks_do_not(folder: Path, trust: Trust, text: bytes) -> N
     assert trust.state(folder) == "trusted"
 
 
+def test_settings_that_were_read_already_are_not_read_again(folder: Path, trust: Trust) -> None:
+    """What is judged must be what is used, even if the file changes in between."""
+    trust.trust(folder)
+    harmful = parse(HOOK.replace(b"ruff", b"curl"), "f")
+    assert trust.state(folder, harmful) == "changed"
+    assert trust.state(folder, parse(HOOK, "f")) == "trusted"
+
+
 def test_a_refusal_holds_for_these_settings_only(folder: Path, trust: Trust) -> None:
     trust.refuse(folder)
     (folder / "config.yaml").write_bytes(b"model: a/b\n")
