@@ -32,6 +32,7 @@ from tui_agent.ui.drafts import DraftFile, History
 from tui_agent.ui.keys import Keymap, Resolver
 from tui_agent.ui.outside import Outside
 from tui_agent.ui.render.lines import Palette
+from tui_agent.ui.render.plain import visible
 from tui_agent.ui.screens.session import SessionScreen
 from tui_agent.ui.screens.stage import StageScreen
 from tui_agent.ui.settings import Settings, UiOptions
@@ -389,7 +390,7 @@ class TuiAgentApp(App[int]):
         view = self.main.view
         if not view.messages.first_prompt or not view.meters.session.id:
             return []
-        return [f"{view.title}", f"tui-agent -r {view.meters.session.id}"]
+        return [visible(view.title), f"tui-agent -r {visible(view.meters.session.id)}"]
 
     # ---- drafts
 
