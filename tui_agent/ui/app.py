@@ -302,7 +302,8 @@ class TuiAgentApp(App[int]):
     def _lost(self, why: str) -> None:
         """The engine has gone; its log has not."""
         self.gone, self._linked = why, False
-        self.main.view.cut_off()
+        for change in self.main.view.cut_off():
+            self.main.show_change(change)
         self.main.receive(())
 
     def restart(self) -> None:

@@ -148,11 +148,13 @@ class View:
             return Activity()
         return self._model_activity()
 
-    def cut_off(self) -> None:
+    def cut_off(self) -> list[Change]:
         """The engine has gone: what was open will not go on. The log decides what becomes of it when it is read again."""
+        self.page.changes = []
         self.messages.settle()
         self.tools.settle()
         self.run.cut_off()
+        return self.page.changes
 
     # ---- inside
 
