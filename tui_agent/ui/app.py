@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
-from textual.app import App
 from textual.binding import BindingType
 from textual.theme import Theme as TextualTheme
 
@@ -37,6 +36,7 @@ from tui_agent.ui.screens.session import SessionScreen
 from tui_agent.ui.screens.stage import StageScreen
 from tui_agent.ui.settings import Settings, UiOptions
 from tui_agent.ui.source import EventSource, LiveSource
+from tui_agent.ui.terminal import TerminalApp, own_terminal
 from tui_agent.ui.view import View
 from tui_agent.ui.widgets.composer import Composer
 from tui_agent.ui.widgets.row import Line
@@ -47,6 +47,8 @@ DRAFT_DELAY = 0.3
 """Seconds from a change of the text to its being on disk."""
 WATCH_EVERY = 1.0
 """Seconds between two looks at the times of the files that a person edits."""
+APPLY = "Do now for real what you only recorded so far: every change and every command, in the same order."
+"""What the model is told when the plan of a dry run is applied."""
 STOPPED = 130
 """Exit code after a signal (row 12 of the specification)."""
 
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.screens.start import Start
 
 
-class TuiAgentApp(App[int]):
+class TuiAgentApp(TerminalApp[int]):
     """One window on one session at a time."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -353,7 +355,15 @@ class TuiAgentApp(App[int]):
         self.session_path = str(path or "")
         self.run_worker(self._switch(), group="life", exclusive=True)
 
-    async def _switch(self) -> None:
+    def apply_dry_run(self) -> bool:
+        """Go on without the dry run, with what was recorded as the task; False if this is no dry run."""
+        if not self.launch.dry_run or not self.session_path:
+            return False
+        self.launch = msgspec.structs.replace(self.launch, dry_run=False, resume=self.session_path)
+        self.run_worker(self._switch(APPLY), group="life", exclusive=True)
+        return True
+
+    async def _switch(self, prompt: str = "") -> None:
         old, self._source = self._source, None
         self._linked = False
         if old is not None:
@@ -361,6 +371,8 @@ class TuiAgentApp(App[int]):
             await old.close()
         self.main.reset(self.new_view())
         await self.connect()
+        if prompt:
+            self.send(Prompt(text=prompt))
 
     # ---- the end
 
@@ -450,7 +462,8 @@ def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | No
     settings = Settings(Path(launch.cwd), options, loaded)
     app = TuiAgentApp(launch, settings, options)
     try:
-        app.run(mouse=settings.loaded.config.ui.mouse)
+        with own_terminal(settings.loaded.paths.state_dir / "screen.log"):
+            app.run(mouse=settings.loaded.config.ui.mouse)
     finally:
         for line in app.last_words():
             sys.stdout.write(line + os.linesep)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.core.errors import AgentError
+from tui_agent.readers.export import Format, export
 from tui_agent.sessions import log
 from tui_agent.sessions.store import Store
 from tui_agent.sessions.summary import SessionSummary
@@ -13,6 +14,9 @@ from tui_agent.sessions.summary import SessionSummary
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
     from tui_agent.ui.screens.picker import Choice
+
+
+FORMATS: dict[str, Format] = {".md": "md", ".html": "html", ".jsonl": "jsonl"}
 
 
 class Library:
@@ -84,4 +88,16 @@ class Library:
 
     def export_of(self, path: Path, words: str) -> str:
         """Write a session to a file named by the person, or beside where the agent works; the ending says the format."""
-        return f"{path.stem}: {words}"
+        target = Path(words).expanduser() if words else Path(f"{path.stem}.md")
+        format = FORMATS.get(target.suffix.lower())
+        if format is None:
+            return f"{target.name}: the ending says the format, one of {' '.join(FORMATS)}"
+        target = self.app.cwd / target
+        try:
+            with target.open("x", encoding="utf-8") as file:
+                file.write(export(log.read(path), format))
+        except FileExistsError:
+            return f"{target} is there already: /export OTHER-NAME"
+        except (OSError, AgentError) as error:
+            return f"it could not be written: {error}"
+        return f"written to {target}"

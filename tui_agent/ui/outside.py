@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shlex
 import subprocess
@@ -18,6 +19,15 @@ COPY_LIMIT = 1_000_000
 """Characters that are copied at most; terminals drop longer OSC 52 sequences."""
 
 
+PNG = b"\x89PNG"
+IMAGE_COMMANDS = (
+    ["wl-paste", "--no-newline", "--type", "image/png"],
+    ["xclip", "-selection", "clipboard", "-target", "image/png", "-out"],
+    ["pngpaste", "-"],
+)
+"""Programs that give the image on the clipboard: Wayland, X11, macOS."""
+
+
 class Outside:
     """Each method says on the screen what went wrong, and changes nothing then."""
 
@@ -29,6 +39,19 @@ class Outside:
         self.app.copy_to_clipboard(text[:COPY_LIMIT])
         if len(text) > COPY_LIMIT:
             self.app.main.say(f"copied the first {COPY_LIMIT:,} characters")
+
+    def clipboard_image(self) -> tuple[str, str] | None:
+        """The image on the clipboard as (media type, base64); None if there is none, or no program to ask."""
+        for command in IMAGE_COMMANDS:
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, timeout=3, stdin=subprocess.DEVNULL, check=False
+                )
+            except (OSError, subprocess.TimeoutExpired):
+                continue
+            if done.returncode == 0 and done.stdout.startswith(PNG):
+                return "image/png", base64.b64encode(done.stdout).decode()
+        return None
 
     def edit_text(self, text: str) -> str | None:
         """Let the person edit a text in $VISUAL or $EDITOR; None if it was left or failed."""

@@ -12,6 +12,7 @@ FOLD_CHARACTERS = 2000
 FOLD_LINES = 12
 """Pastes longer than either are folded (a line of 100 kB costs a text area 99 ms a key, measured)."""
 
+IMAGE = re.compile(r"\[image #(\d+)\]")
 TOKEN = re.compile(r"\[pasted #(\d+): [^\[\]\n]*\]")
 
 
@@ -32,6 +33,7 @@ class Pastes:
 
     def __init__(self) -> None:
         self._texts: dict[int, str] = {}
+        self._images: dict[int, tuple[str, str]] = {}
         self._next = 1
 
     def fold(self, text: str) -> str:
@@ -42,6 +44,17 @@ class Pastes:
         lines = text.count("\n") + 1
         size = words.count(lines, "line") if lines > 1 else words.count(len(text), "character")
         return f"[pasted #{number}: {size}, {len(text.encode(errors='surrogatepass')) / 1000:,.1f} kB]"
+
+    def keep_image(self, media_type: str, data: str) -> str:
+        """Keep an image (base64); what stands for it in the composer and in the message."""
+        number = len(self._images) + 1
+        self._images[number] = (media_type, data)
+        return f"[image #{number}]"
+
+    def images(self, text: str) -> tuple[tuple[str, str], ...]:
+        """The images that a text still names, in their order."""
+        named = [int(match[1]) for match in IMAGE.finditer(text)]
+        return tuple(self._images[number] for number in named if number in self._images)
 
     def expand(self, text: str) -> str:
         """The text with every token replaced by what was pasted."""

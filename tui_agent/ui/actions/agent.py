@@ -61,6 +61,7 @@ class AgentActions(Group["SessionScreen"]):
             "confirm.cycle": self.cycle_confirm,
             "context.compact": self.compact,
             "extension.veto": self.veto,
+            "plan.apply": self.apply_plan,
         }
 
     def interrupt(self, _key: str) -> bool:
@@ -168,6 +169,14 @@ class AgentActions(Group["SessionScreen"]):
     def compact(self, _key: str) -> bool:
         self.screen.send(Compact())
         return self.done("older exchanges are summarised before the next request")
+
+    def apply_plan(self, _key: str) -> bool:
+        """After a dry run: the same session goes on for real, and does what was only recorded."""
+        if self.screen.view.running:
+            return self.refuse("it is running; interrupt it first")
+        if not self.app.apply_dry_run():
+            return self.refuse("this is no dry run: everything was done for real")
+        return self.done("goes on for real")
 
     def veto(self, _key: str) -> bool:
         """Take back the steps that the model gave itself."""

@@ -46,6 +46,7 @@ class ComposingActions(Group["SessionScreen"]):
             "composer.editor": self.editor,
             "composer.stash": self.stash,
             "composer.expand": self.expand,
+            "composer.paste_image": self.paste_image,
             "queue.edit_last": self.edit_last,
             "queue.edit": self.edit_marked,
             "queue.remove": self.remove_marked,
@@ -96,8 +97,9 @@ class ComposingActions(Group["SessionScreen"]):
             return self._shell(composer.take())
         if screen.answers.question is not None and screen.answers.approval is None:
             return screen.answers.answer(composer.take().strip())
+        images = composer.pastes.images(composer.text)
         value = composer.take()
-        screen.send(Steer(text=value) if screen.view.running else Prompt(text=value, images=()))
+        screen.send(Steer(text=value) if screen.view.running else Prompt(text=value, images=images))
         screen.transcript.scroll_bottom()
         return True
 
@@ -269,6 +271,16 @@ class ComposingActions(Group["SessionScreen"]):
     def expand(self, _key: str) -> bool:
         if not self.screen.composer.expand_paste():
             return self.refuse("the caret is on no folded paste")
+        return True
+
+    def paste_image(self, _key: str) -> bool:
+        """The image on the clipboard, as a token in the text; it goes with the next prompt."""
+        if self.screen.view.running:
+            return self.refuse("images go with a prompt: wait until this run has ended")
+        found = self.app.outside.clipboard_image()
+        if found is None:
+            return self.refuse("there is no image on the clipboard (needs wl-paste, xclip or pngpaste)")
+        self.screen.composer.insert_text(self.screen.composer.pastes.keep_image(*found))
         return True
 
     # ---- completions

@@ -142,7 +142,7 @@ class PlaceActions(Group["SessionScreen"]):
         return True
 
     def redraw(self, _key: str) -> bool:
-        self.app.refresh(repaint=True, layout=True)
+        self.app.repaint_terminal()
         return True
 
     def suspend(self, _key: str) -> bool:
