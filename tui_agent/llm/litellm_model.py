@@ -118,7 +118,7 @@ class _Call:
         chunks = aiter(self._stream)
         self._last_breath = time.monotonic()
         while (chunk := await self._watched(anext(chunks, None))) is not None:
-            for delta in self._assembler.feed(chunk):
+            for delta in self._read(chunk):
                 self._left = _stall(self._request)
                 self._begun = True
                 yield delta
@@ -128,6 +128,16 @@ class _Call:
         for delta in self._assembler.close():
             yield delta
         yield self._reply()
+
+    def _read(self, chunk: Any) -> list[Delta]:
+        """The deltas of a chunk; what no server should send is the server's fault, not ours."""
+        try:
+            return self._assembler.feed(chunk)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            provider = self._request.model.provider
+            text = f"{provider}: the server sent a piece that can't be read"
+            detail = f"{type(error).__name__}: {error}"
+            raise ModelError(Failure("malformed", text, provider=provider, detail=detail)) from error
 
     async def _watched(self, step: Awaitable[Any]) -> Any:
         """Await one step of the stream. Silence becomes a failure (only content ends it, pings don't), as does what litellm raises."""
