@@ -41,6 +41,7 @@ def test_killed_in_a_tool_then_in_a_stream_the_session_goes_on(slow: str) -> Non
             os.kill(terminal.engine(), signal.SIGKILL)
             terminal.wait_for("the engine was killed by SIGKILL")
             terminal.expect("nothing was lost" in terminal.text)
+            terminal.wait_for("⏸ run_command")
             terminal.pause()
             terminal.press("r")
             terminal.wait_for("stopped")
