@@ -321,7 +321,7 @@ class Roll:
 
     @property
     def _text_cells(self) -> int:
-        return self.page.edge - MARGIN - GUTTER
+        return max(self.page.edge - MARGIN - GUTTER, 1)
 
     def _refresh(self, entry: Entry) -> None:
         """Bring a sheet up to date and its heights with it."""

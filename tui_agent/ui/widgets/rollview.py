@@ -222,7 +222,7 @@ class RollView(ScrollView, can_focus=False):
         places = self._places()
         thumb = self._thumb()
         strips = [self._strip(places[y] if y < len(places) else None, y in thumb) for y in crop.line_range]
-        if crop.column_span != (0, self.size.width):
+        if crop.column_span != (0, self._page.cells + 1):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
 
