@@ -198,12 +198,32 @@ def test_a_command_is_allowed_when_all_of_it_is(command: str):
         "pytest 'unfinished",
         "pytest ((",
         "pytest\rls",
+        'pytest; "pytest"\\2',
+        "pytest; > /dev/null > /dev/null ls",
+        "pytest 2> /dev/null '' ls; !'ls'",
+        "pytest &>{ [[ }",
+        "pytest; > /dev/null > /dev/null ls <<<x > /dev/null",
+        "pytest x \n\\ls",
+        "pytest <<E\n E\npytest '\nE\nls\n#'",
         "pytest a\\\nb",
         "",
     ],
 )
 def test_a_command_is_asked_when_any_of_it_is_not_allowed(command: str):
     assert rules(PYTEST).judge(run(command), "confirm-sensitive").action == "ask"
+
+
+def test_find_needs_a_rule_of_its_own_and_one_for_what_it_runs():
+    some = rules(("run_command(find *)", "run_command(grep *)"))
+    assert some.judge(run("find . -exec grep x {} +"), "confirm-sensitive").action == "allow"
+    assert some.judge(run("find . -exec ls {} ';'"), "confirm-sensitive").action == "ask"
+
+
+def test_a_name_that_is_only_known_when_it_runs_fits_no_pattern():
+    some = rules(("run_command(py*)", "run_command(./tools/*)"))
+    assert some.judge(run("pyright x"), "confirm-sensitive").action == "allow"
+    for command in ("py$X", "py* x", "./tools/$(pyright)", "./tools/{a,b}"):
+        assert some.judge(run(command), "confirm-sensitive").action == "ask", command
 
 
 RM = ("run_command(rm -rf *)",)
