@@ -165,6 +165,14 @@ async def test_wrong_counts_and_line_numbers_are_forgiven(context: Context) -> N
     assert "line 20\nLINE 21\nline 22" in read(context, "a.txt")
 
 
+async def test_counts_that_are_too_small_lose_no_line(context: Context) -> None:
+    put(context, a=BODY)
+    await apply(
+        context, "--- a/a.txt\n+++ b/a.txt\n@@ -10,1 +10,1 @@\n line 10\n-line 11\n+LINE 11\n line 12\n"
+    )
+    assert "line 10\nLINE 11\nline 12" in read(context, "a.txt")
+
+
 async def test_a_shifted_hunk_is_found(context: Context) -> None:
     put(context, a="new head\n" * 5 + BODY)
     await apply(context, "--- a/a.txt\n+++ b/a.txt\n@@ -9,3 +9,3 @@\n line 9\n-line 10\n+ten\n line 11\n")

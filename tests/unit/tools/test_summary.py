@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tui_agent.tools.summary import summarise, summarise_partial
+from tui_agent.tools.summary import partial_object, summarise, summarise_partial
 
 PATCH = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n+w\n"
 ENVELOPE = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n*** Add File: b.py\n+y\n+z\n*** Delete File: c.py\n*** End Patch"
@@ -85,6 +85,21 @@ def test_any_argument_is_survived(name: str, value: object) -> None:
 )
 def test_arguments_that_still_stream(name: str, raw: str, summary: str) -> None:
     assert summarise_partial(name, raw) == summary
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        ('{"a": "x\\', "x"),
+        ('{"a": "x\\u00f', "x"),
+        ('{"a": "x\\ud83d', "x"),
+        ('{"a": "x\\ud83d\\ude00', "x😀"),
+        ('{"a": "x\\n', "x\n"),
+        ('{"a": "x\ty', "x\ty"),
+    ],
+)
+def test_a_string_is_cut_before_half_a_character(raw: str, value: str) -> None:
+    assert partial_object(raw) == {"a": value}
 
 
 def test_a_title_is_one_bounded_line() -> None:
