@@ -114,17 +114,13 @@ async def test_an_empty_reply_is_a_reply(model: LitellmModel, fake: FakeLLM, nam
 
 @pytest.mark.parametrize("name", [*ROUTES, GEMINI, RESPONSES])
 async def test_usage_is_what_the_server_reported(model: LitellmModel, fake: FakeLLM, name: str) -> None:
-    fake.add(
-        say(
-            "hi",
-            usage=Usage(
-                input=1000, cached=600, cache_write=100 if name == ROUTES[1] else 0, output=50, reasoning=20
-            ),
-        )
-    )
+    written = 100 if name == ROUTES[1] else 0
+    used = Usage(input=1000, cached=600, cache_write=written, output=50, reasoning=20)
+    fake.add(say("hi", reasoning="A thought of some length.", usage=used))
     reply = await reply_of(model, ask(fake, name))
-    claude = name == ROUTES[1]
-    written, thought = (100, 0) if claude else (0, 20)  # Anthropic does not report reasoning tokens apart
+    thought = (
+        0 if name == ROUTES[1] else 20
+    )  # Anthropic does not report reasoning tokens, litellm estimates them
     assert reply.usage == ReportedUsage(
         input=1000, cached=600, cache_write=written, output=50, reasoning=thought
     )

@@ -1,6 +1,6 @@
 import pytest
 
-from tui_agent.core.messages import user
+from tui_agent.core.messages import Call, Message, user
 from tui_agent.llm.api import ModelSpec, Request
 from tui_agent.llm.providers import is_loopback, is_private
 from tui_agent.llm.route import Route, check, options, route
@@ -101,3 +101,12 @@ def test_others_decide_themselves_how_much_they_say() -> None:
 )  # fmt: skip
 def test_where_an_address_is(url: str, loopback: bool, private: bool) -> None:
     assert (is_loopback(url), is_private(url)) == (loopback, private)
+
+
+@pytest.mark.parametrize(
+    ("name", "choice"), [("anthropic/claude-sonnet-4-5", "none"), ("bedrock/anthropic.claude-x", None)]
+)
+def test_a_closing_call_to_claude_forbids_calls_where_that_can_be_said(name: str, choice: str | None) -> None:
+    called = Message(id="a", role="assistant", parts=(Call("c", "read_file"),), model=name)
+    request = Request(model=ModelSpec(name=name), system="", messages=(user("u", "hi"), called))
+    assert options(request, route(request.model)).get("tool_choice") == choice
