@@ -310,7 +310,7 @@ def test_what_cant_be_checked_against_a_deny_rule_is_asked_even_under_yolo(comma
 
 
 def test_a_redirection_is_judged_by_the_rules_for_writing():
-    some = rules(("run_command(echo *)", "write_file(logs/**)"), deny=("write(.env)",))
+    some = rules(("run_command(echo *)", "run_command(cd *)", "write_file(logs/**)"), deny=("write(.env)",))
     assert some.judge(run("echo a > logs/x/y.txt"), "confirm-sensitive").action == "allow"
     assert some.judge(run("echo a > other.txt"), "confirm-sensitive").action == "ask"
     assert some.judge(run("cd sub && echo a > logs/x"), "confirm-sensitive").action == "ask"
