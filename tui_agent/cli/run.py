@@ -101,6 +101,8 @@ async def _headless(launch: Launch, text: str, values: dict[str, Any]) -> int:
     out = printer(values, session.loaded.config.ui.language)
     with pipelines([JsonFile(session.loaded.paths.log_file, redact)]):
         agent.readers += [result.feed, out.feed]
+        if values["stream_json"]:
+            agent.log_readers.append(out.feed)
         if session.start is not None:
             result.feed(session.start)
             out.feed(session.start)

@@ -72,6 +72,8 @@ class Agent:
     def __init__(self, kit: Kit, log: EventLog, state: State) -> None:
         self.kit, self.log, self.state = kit, log, state
         self.readers: list[Reader] = []
+        self.log_readers: list[Reader] = []
+        """Who also wants streamed pieces as the log has them: merged, and stamped with a number of their own."""
         self.deltas = Deltas(self._show_piece, self._write_piece)
         self.batch: Batch | None = None
         self.drafts: list[tuple[str, str]] = []
@@ -133,9 +135,12 @@ class Agent:
 
     def _write_piece(self, piece: Piece) -> None:
         try:
-            self.log.append(msgspec.structs.replace(piece, ts=self.kit.world.now()))
+            piece = self.log.append(msgspec.structs.replace(piece, ts=self.kit.world.now()))
         except SessionError as error:
             self._without_disk(error)
+            return
+        for reader in self.log_readers:
+            reader(piece)
 
     def _without_disk(self, error: SessionError) -> MemoryLog:
         memory = MemoryLog(self.kit.world.now, self.state.seq + 1)
