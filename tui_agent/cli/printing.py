@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, TextIO
 
 import msgspec
@@ -41,6 +43,29 @@ def printer(values: dict[str, Any], language: Literal["en", "es"]) -> Printer:
     return TextPrinter(trace, stream=not (values["quiet"] or values["no_stream"]))
 
 
+class WhileRead:
+    """A printer for as long as somebody reads: then ``gone`` is called, once, and ``finish`` raises ``BrokenPipeError``."""
+
+    def __init__(self, printer: Printer, gone: Callable[[], None]) -> None:
+        self._printer, self._gone = printer, gone
+        self._lost = False
+
+    def feed(self, event: Event) -> None:
+        if self._lost:
+            return
+        try:
+            self._printer.feed(event)
+        except BrokenPipeError:
+            self._lost = True
+            # Not now, in the middle of telling others of this event.
+            asyncio.get_running_loop().call_soon(self._gone)
+
+    def finish(self, result: ResultReader) -> None:
+        if self._lost:
+            raise BrokenPipeError
+        self._printer.finish(result)
+
+
 class Trace:
     """The human trace on standard error."""
 
@@ -53,7 +78,7 @@ class Trace:
 
 
 class EventPrinter:
-    """Every logged event, one a line."""
+    """Every logged event, one a line; streamed pieces as the log has them."""
 
     def __init__(self, trace: Trace | None) -> None:
         self._trace = trace

@@ -87,7 +87,7 @@ def _launched(cwd: Path, text: str, resume: str, values: dict[str, Any]) -> int:
 
 async def _headless(launch: Launch, text: str, values: dict[str, Any]) -> int:
     """Drive one session to the end of its run; returns the exit code."""
-    from tui_agent.cli.printing import printer
+    from tui_agent.cli.printing import WhileRead, printer
     from tui_agent.engine.assemble import assemble
     from tui_agent.llm.credentials import redact
     from tui_agent.readers.logfile import JsonFile, pipelines
@@ -98,7 +98,10 @@ async def _headless(launch: Launch, text: str, values: dict[str, Any]) -> int:
     for warning in session.warnings:
         click.echo(warning, err=True)
     result = ResultReader()
-    out = printer(values, session.loaded.config.ui.language)
+    out = WhileRead(
+        printer(values, session.loaded.config.ui.language),
+        lambda: mailbox.interrupt(now=True, by="signal"),
+    )
     with pipelines([JsonFile(session.loaded.paths.log_file, redact)]):
         agent.readers += [result.feed, out.feed]
         if values["stream_json"]:
