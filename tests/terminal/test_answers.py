@@ -46,8 +46,12 @@ def test_every_answer_to_an_approval_and_the_guard_against_typing() -> None:
         ]  # fmt: skip
         ended = {end.name + str(n): end for n, end in enumerate(terminal.logged(ev.ToolExecutionEnd))}
         started = terminal.logged(ev.ToolExecutionStart)
-        assert [start.call.arguments for start in started if start.call.name == "search_code"] == [{"pattern": "median"}]
+        assert [start.call.arguments for start in started if start.call.name == "search_code"] == [
+            {"pattern": "median"}
+        ]
         assert ended["read_file2"].status == "denied"
         assert "refused" in ended["read_file2"].text
         always = terminal.logged(ev.ApprovalRequested)[-1].rule
-        assert always in json.dumps(json.loads((Paths.from_environ().state_dir / "approvals.json").read_text()))
+        assert always in json.dumps(
+            json.loads((Paths.from_environ().state_dir / "approvals.json").read_text())
+        )

@@ -81,9 +81,7 @@ def test_the_engine_saves_and_leaves_when_the_screen_is_killed_and_the_draft_is_
         engine = terminal.engine()
         terminal.send("a draft with ümläuts")
         terminal.wait_for("a draft with ümläuts")
-        terminal.wait_for(
-            lambda: any("ml" in file.read_text() for file in home.drafts_dir.glob("*.json"))
-        )
+        terminal.wait_for(lambda: any("ml" in file.read_text() for file in home.drafts_dir.glob("*.json")))
         (start,) = terminal.logged(ev.SessionStart)
         terminal.kill()
         terminal.wait_for(lambda: not alive(engine))

@@ -13,7 +13,7 @@ def test_the_demo_runs_to_its_end_card_and_answers_what_is_said_meanwhile() -> N
     assert not [name for name in os.environ if name.endswith("_KEY")]
     with Terminal("--demo", env={"TUI_AGENT_DEMO_SPEED": "4"}) as terminal:
         terminal.wait_for("steer it while it works")
-        terminal.send("why is it wrong?\r" "show me the file\t")
+        terminal.send("why is it wrong?\rshow me the file\t")
         terminal.wait_for(lambda: terminal.logged(ev.FollowUpQueued))
         steered, queued = terminal.logged(ev.SteeringQueued, ev.FollowUpQueued)
         assert (steered.text, queued.text) == ("why is it wrong?", "show me the file")
@@ -32,7 +32,11 @@ def test_the_demo_runs_to_its_end_card_and_answers_what_is_said_meanwhile() -> N
             "show me the file",
         ]
         (end,) = terminal.logged(ev.AgentEnd)
-        assert (end.stop_reason, end.status, end.files_changed) == ("llm_done", "success", ("wordstats/stats.py",))
+        assert (end.stop_reason, end.status, end.files_changed) == (
+            "llm_done",
+            "success",
+            ("wordstats/stats.py",),
+        )
 
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0

@@ -40,7 +40,10 @@ def test_nothing_foreign_commands_the_terminal() -> None:
             reasoning=f"I think {evil('thought')}",
         ),
         call("run_command", command=f"cat said.txt # {evil('argument')}"),
-        calls(ToolCall("no_such_tool\x1b]0;EVIL-title-unknown\x07", {}), ToolCall("read_file", "{" + evil("json"))),
+        calls(
+            ToolCall("no_such_tool\x1b]0;EVIL-title-unknown\x07", {}),
+            ToolCall("read_file", "{" + evil("json")),
+        ),
         say("```python\n" + evil("code") + "\n```\n\n| a | b |\n|--|--|\n| " + evil("table") + " | x |\n"),
         status(400, {"error": {"message": f"refused {evil('server')}", "type": "x", "code": evil("code2")}}),
         status(400, {"error": {"message": f"refused {evil('server')}", "type": "x", "code": evil("code2")}}),

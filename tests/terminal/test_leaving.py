@@ -90,7 +90,11 @@ def test_a_terminal_that_cannot_draw_is_refused_with_a_hint(term: str) -> None:
 
 def test_without_a_terminal_it_says_what_to_do() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tui_agent"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "tui_agent"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 3
     assert done.stdout == ""

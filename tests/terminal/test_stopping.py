@@ -19,7 +19,10 @@ def test_escape_closes_the_stream_and_ends_the_process_group() -> None:
     behind, before = f"sleep 101.{os.getpid()}", f"sleep 100.{os.getpid()}"
     script = [
         fault("hang_middle", after=4, text="These words are kept, whatever comes after them."),
-        calls(ToolCall("run_command", {"command": f"{behind} & {before}"}), ToolCall("list_files", {"path": "."})),
+        calls(
+            ToolCall("run_command", {"command": f"{behind} & {before}"}),
+            ToolCall("list_files", {"path": "."}),
+        ),
         say("Here I am again."),
     ]
     with FakeLLM(script) as fake, Terminal("--confirm", "yolo", env=with_model(fake)) as terminal:
@@ -45,7 +48,10 @@ def test_escape_closes_the_stream_and_ends_the_process_group() -> None:
         terminal.wait_for(lambda: not processes(behind) and not processes(before), timeout=GONE)
         terminal.wait_for(lambda: len(terminal.logged(ev.AgentEnd)) == 2)
         assert terminal.logged(ev.AgentEnd)[-1].stop_reason == "user_interrupt"
-        assert [done.status for done in terminal.logged(ev.ToolExecutionEnd)] == ["interrupted", "not_started"]
+        assert [done.status for done in terminal.logged(ev.ToolExecutionEnd)] == [
+            "interrupted",
+            "not_started",
+        ]
 
         terminal.wait_for(PROMPT)
         terminal.say("still there?")

@@ -115,7 +115,7 @@ def test_steering_and_follow_ups_reach_the_model_where_they_belong() -> None:
             terminal.wait_for("ask for something")
             terminal.say("begin")
             terminal.wait_for("│ waiting")
-            terminal.send("use src please\r" "then run the tests\t")
+            terminal.send("use src please\rthen run the tests\t")
             terminal.wait_for(lambda: terminal.logged(ev.FollowUpQueued))
             terminal.wait_for("steer  use src please")
             terminal.wait_for("next   then run the tests")

@@ -10,7 +10,11 @@ from tests.terminal.terminal import Terminal
 
 def with_model(fake: FakeLLM) -> dict[str, str]:
     """Environment in which ``openai/fake`` is the fake, and the chosen model."""
-    return {"OPENAI_API_BASE": fake.openai_base, "OPENAI_API_KEY": "sk-test", "TUI_AGENT_MODEL": "openai/fake"}
+    return {
+        "OPENAI_API_BASE": fake.openai_base,
+        "OPENAI_API_KEY": "sk-test",
+        "TUI_AGENT_MODEL": "openai/fake",
+    }
 
 
 def requested(terminal: Terminal, fake: FakeLLM, number: int) -> Received:
