@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.agents import FakeTool, Turn, bench, tools
+from tests.fakes.agents import START, FakeTool, Turn, bench, tools
 from tui_agent.config.sections import Config, ContextSection, Hook, Hooks, Limits, Permissions, Queues
 from tui_agent.context.repair import violations
 from tui_agent.core import commands as cmd
@@ -16,7 +16,9 @@ from tui_agent.core import events as ev
 from tui_agent.core.errors import Failure
 from tui_agent.core.messages import Call
 from tui_agent.core.tool import ToolResult
+from tui_agent.engine.state import State
 from tui_agent.llm.api import ReportedUsage, Request
+from tui_agent.sessions.log import Log, read
 
 YOLO = Permissions(mode="yolo")
 
@@ -546,3 +548,33 @@ def test_the_default_configuration_is_the_specifications() -> None:
         4,
     )
     assert (context.compact_at, context.critical_at) == (0.75, 0.95)
+
+
+async def test_the_conversation_goes_back_to_any_event_across_a_compaction(tmp_path: Path) -> None:
+    def script(request: Request) -> Turn:
+        if not request.tools:
+            return Turn("summary of it")
+        return Turn(f"answer {len(request.messages)}")
+
+    start = ev.SessionStart(seq=1, ts=START, version=1, id="s1", kind="headless", cwd="/", model="test/one")
+    path = tmp_path / "s.jsonl"
+    b = bench(tmp_path, script, log=Log.create(path, start))
+    b.agent.kit.read_log = lambda: read(path)
+    for n in range(8):
+        await b.run(f"question {n}")
+    third = b.of(ev.AgentEnd)[2].seq
+    before = [message.id for message in b.state.messages]
+    b.mailbox.handle(cmd.Compact())
+    await b.mailbox.idle()
+    assert len(b.state.messages) < len(before)
+    b.mailbox.handle(cmd.RewindTo(to_seq=third))
+    await b.mailbox.idle()
+    assert [message.id for message in b.state.messages] == before[:6]
+    await b.run("another question 3")
+    assert [m.text for m in b.requests[-1].messages if m.role == "user"] == [
+        "question 0", "question 1", "question 2", "another question 3",
+    ]  # fmt: skip
+    again = State()
+    for event in read(path):
+        again.apply(event)
+    assert [message.id for message in again.messages] == [message.id for message in b.state.messages]

@@ -110,7 +110,7 @@ async def _headless(launch: Launch, text: str, values: dict[str, Any]) -> int:
             result.feed(session.start)
             out.feed(session.start)
         agent.kit.resolve(agent.state.model)
-        agent.kit.model.preload()
+        session.preload()
         left_by = _obey_signals(session)
         agent.recover()
         mailbox.prompt(text)

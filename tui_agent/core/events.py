@@ -478,12 +478,15 @@ class Checkpoint(Event, tag="checkpoint"):
 
 
 class Rewind(Event, tag="rewind"):
-    """Conversation and/or files went back to the state after event ``to_seq``."""
+    """Conversation and/or files went back to the state after event ``to_seq``. The model's history becomes the messages with
+    the ids in ``history``; those that it no longer held (compaction) are in ``restored``. Nothing leaves the log."""
 
     to_seq: int
     conversation: bool = True
     files: bool = False
     undo: str = ""
+    history: tuple[str, ...] = ()
+    restored: tuple[Message, ...] = ()
 
 
 class Evaluation(Event, tag="evaluation"):

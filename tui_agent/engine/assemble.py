@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,11 @@ class Session:
     start: SessionStart | None
     warnings: tuple[str, ...] = ()
     """What a person should know before the first prompt."""
+
+    def preload(self) -> None:
+        """Begin to load what the first call needs (the provider library, the tokenizer) in background threads."""
+        self.agent.kit.model.preload()
+        threading.Thread(target=tokens.preload, daemon=True).start()
 
 
 _LIGHT = (ModelChanged, ModeChanged, LimitChanged, SessionRenamed, SessionEnd, Notice)
@@ -119,6 +125,8 @@ def assemble(launch: Launch, *, model: Model | None = None, world: World | None 
         )
         state.apply(start)
     kit = _kit(launch, config, loaded, world, model or _model(launch), path.with_suffix(""))
+    if config.sessions.auto_save:
+        kit.read_log = lambda: read(path)
     agent = Agent(kit, log, state)
     _take_flags(launch, config, state)
     if config.sessions.keep_days > 0:

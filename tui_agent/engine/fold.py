@@ -495,6 +495,17 @@ def _compaction(state: Facts, event: ev.Compaction) -> None:
     _recount(state)
 
 
+@_on(ev.Rewind)
+def _rewind(state: Facts, event: ev.Rewind) -> None:
+    if not event.conversation:
+        return
+    by_id = {message.id: message for message in (*state.messages, *event.restored)}
+    state.messages = [by_id[id] for id in event.history if id in by_id]
+    state.open_calls.clear()
+    state.partial = None
+    _recount(state)
+
+
 @_on(ev.Evaluation)
 def _evaluation(state: Facts, event: ev.Evaluation) -> None:
     if state.run is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_agent.config.sections import Config
-from tui_agent.core.events import Mode
+from tui_agent.core.events import Event, Mode
 from tui_agent.core.messages import Message
 from tui_agent.engine.ratelimits import RateLimits
 from tui_agent.engine.world import World
@@ -49,6 +49,8 @@ class Kit:
     demo: bool = False
     dry_run: bool = False
     interactive: bool = True
+    read_log: Callable[[], Iterable[Event]] | None = None
+    """The session's events so far, from disk; None when nothing is kept."""
     remember_rule: Callable[[str], None] = lambda _rule: None
     """Keep a person's "always" beyond the session."""
     seen: dict[str, str] = field(default_factory=lambda: {})

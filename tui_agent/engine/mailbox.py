@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from tui_agent.core import commands as cmd
@@ -15,7 +15,7 @@ from tui_agent.engine import compaction, loop
 from tui_agent.engine.agent import Agent
 from tui_agent.engine.calls import CallContext
 from tui_agent.engine.routing import route
-from tui_agent.engine.state import Run
+from tui_agent.engine.state import Run, State
 from tui_agent.llm.api import ModelSpec
 
 BUDGET_EXTENSION = 1.5
@@ -251,6 +251,33 @@ class Mailbox:
             return
         self._begin_side_work("Compaction", compaction.summarise(self.agent, keep=keep))
 
+    def rewind(self, command: cmd.RewindTo) -> None:
+        """Take the conversation back to where it was after an event; the files stay as they are."""
+        read_log = self.agent.kit.read_log
+        if self.busy:
+            self._say("info", "The agent is running; interrupt it first.")
+        elif read_log is None:
+            self._say("warning", "This session is not saved, so there is nothing to go back to.")
+        elif not command.conversation:
+            self._say("warning", "Files can't be taken back in this version; nothing was changed.")
+        else:
+            self._begin_side_work("Going back", self._rewind(command, read_log))
+
+    async def _rewind(self, command: cmd.RewindTo, read_log: Callable[[], Iterable[ev.Event]]) -> None:
+        earlier = await asyncio.to_thread(_folded, read_log, command.to_seq)
+        held = {message.id for message in self.agent.state.messages}
+        self.agent.emit(
+            ev.Rewind(
+                to_seq=command.to_seq,
+                history=tuple(message.id for message in earlier.messages),
+                restored=tuple(message for message in earlier.messages if message.id not in held),
+            )
+        )
+        self.agent.sync()
+        self.agent.measure()
+        if command.files:
+            self._say("warning", "The conversation went back; files can't be taken back in this version.")
+
     def shell(self, line: str, *, hidden: bool) -> None:
         if self.busy:
             self._say("info", "Shell lines run when the agent is idle; this one was not run.")
@@ -306,6 +333,16 @@ class Mailbox:
         self.agent.emit(ev.Notice(level=level, text=text, hint=hint))
 
 
+def _folded(read_log: Callable[[], Iterable[ev.Event]], to_seq: int) -> State:
+    """The state after event ``to_seq``; called in a thread."""
+    state = State()
+    for event in read_log():
+        if event.seq > to_seq:
+            break
+        state.apply(event)
+    return state
+
+
 _LIMIT_OF: dict[ev.StopReason, ev.Limit] = {
     "max_steps": "max_steps", "budget_exceeded": "budget_usd", "timeout": "timeout", "stalled": "stall",
 }  # fmt: skip
@@ -326,6 +363,7 @@ _HANDLERS: dict[type[Command], Callable[[Mailbox, Any], object]] = {
     cmd.SetLimit: lambda box, c: box.set_limit(c.limit, c.value),
     cmd.Compact: lambda box, c: box.compact(c.keep),
     cmd.Continue: lambda box, _: box.resume_run(),
+    cmd.RewindTo: lambda box, c: box.rewind(c),
     cmd.Rename: lambda box, c: box.agent.emit(ev.SessionRenamed(title=c.title)),
     cmd.RunShell: lambda box, c: box.shell(c.line, hidden=c.hidden),
 }

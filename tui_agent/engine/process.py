@@ -225,7 +225,7 @@ async def _converse(
     for warning in session.warnings:
         send(Notice(level="warning", text=warning))
     agent.recover()
-    agent.kit.model.preload()
+    session.preload()
     loop = asyncio.get_running_loop()
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGHUP):
