@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from tui_agent.policy.remembered import Remembered
 from tui_agent.sessions.log import Log, read
 from tui_agent.sessions.store import Store
 from tui_agent.tools.registry import Registry, default_tools
+from tui_agent.tools.shell import environment, is_provider_key
 
 E = TypeVar("E", bound=Event)
 
@@ -169,12 +171,14 @@ def _kit(
     rules = Rules(config.permissions)
     for rule in remembered.rules():
         rules = rules.with_rule(rule)
+    secret = _is_secret(config)
     return Kit(
         world=world, config=config, workspace=cwd, session_dir=session_dir, model=model,
-        registry=Registry(default_tools()), rules=rules, resolve=_resolver(launch, config),
+        registry=Registry(default_tools(is_secret=secret)), rules=rules, resolve=_resolver(launch, config),
         render_system=SystemRenderer(world, paths.config_dir, _skill_folders(paths, loaded)), cost=catalog.cost, count=tokens.count_text,
         count_message=tokens.count_message, count_tools=tokens.count_tools, rate_limits=RateLimits(paths.rates_file),
         demo=launch.demo, dry_run=launch.dry_run, interactive=launch.interactive, remember_rule=remembered.add,
+        hook_environ=environment(os.environ, secret),
     )  # fmt: skip
 
 
@@ -191,6 +195,12 @@ def _resolver(launch: Launch, config: Config) -> Callable[[str], ModelSpec]:
         return demo.SPEC if launch.demo else catalog.resolve(name, config)
 
     return resolve
+
+
+def _is_secret(config: Config) -> Callable[[str], bool]:
+    """Names of variables that commands don't inherit: the providers' keys, and those that the configuration names."""
+    own = {entry.api_key_env for entry in config.models.values() if entry.api_key_env}
+    return lambda name: name in own or is_provider_key(name)
 
 
 def _skill_folders(paths: Paths, loaded: Loaded) -> list[Path]:

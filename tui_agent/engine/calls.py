@@ -241,7 +241,7 @@ class Batch:
             for hook in hook_policy.matching(kit.config.hooks.post_edit, path):
                 agent.emit(ev.HookStart(call_id=call_id, name=hook.name, path=path, command=hook.command))
                 try:
-                    outcome = await hook_policy.run(hook, path, kit.workspace)
+                    outcome = await hook_policy.run(hook, path, kit.workspace, kit.hook_environ)
                 except asyncio.CancelledError:
                     agent.emit(
                         ev.HookEnd(

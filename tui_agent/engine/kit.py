@@ -49,6 +49,8 @@ class Kit:
     demo: bool = False
     dry_run: bool = False
     interactive: bool = True
+    hook_environ: dict[str, str] | None = None
+    """What hooks see of the environment: no provider keys, as they may run what the model wrote. None: all of it."""
     read_log: Callable[[], Iterable[Event]] | None = None
     """The session's events so far, from disk; None when nothing is kept."""
     remember_rule: Callable[[str], None] = lambda _rule: None
