@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from tui_agent.config.nearest import did_you_mean
+from tui_agent.config.read import join
 from tui_agent.config.sections import Config
+from tui_agent.config.yamlfile import visible
 
 Fault = tuple[str, str]
 """Where (``context.compact_at``) and what is wrong."""
@@ -54,7 +56,7 @@ def _model_names(config: Config) -> Iterator[Fault]:
             continue
         yield (
             where,
-            f'"{name}" is no alias from models, and no litellm name (provider/model)'
+            f'"{visible(name, 40)}" is no alias from models, and no litellm name (provider/model)'
             + did_you_mean(name, config.models),
         )
 
@@ -76,7 +78,10 @@ def _rules(config: Config) -> Iterator[Fault]:
     for name, rules in (("allow", permissions.allow), ("ask", permissions.ask), ("deny", permissions.deny)):
         for at, rule in enumerate(rules):
             if not _RULE.fullmatch(rule):
-                yield f"permissions.{name}[{at}]", f'expected tool or tool(pattern), got "{rule}"'
+                yield (
+                    f"permissions.{name}[{at}]",
+                    f'expected tool or tool(pattern), got "{visible(rule, 60)}"',
+                )
 
 
 def _hooks(config: Config) -> Iterator[Fault]:
@@ -84,7 +89,10 @@ def _hooks(config: Config) -> Iterator[Fault]:
     for at, hook in enumerate(config.hooks.post_edit):
         where = f"hooks.post_edit[{at}]"
         if hook.name in seen:
-            yield f"{where}.name", f'"{hook.name}" is already the name of hooks.post_edit[{seen[hook.name]}]'
+            yield (
+                f"{where}.name",
+                f'"{visible(hook.name, 40)}" is already the name of hooks.post_edit[{seen[hook.name]}]',
+            )
         seen.setdefault(hook.name, at)
         if not hook.file_patterns:
             yield f"{where}.file_patterns", 'is empty, so the hook never runs; write ["*"] or enabled: false'
@@ -92,7 +100,7 @@ def _hooks(config: Config) -> Iterator[Fault]:
 
 def _servers(config: Config) -> Iterator[Fault]:
     for name, server in config.mcp.servers.items():
-        where = f"mcp.servers.{name}"
+        where = join("mcp.servers", name)
         if (server.command is None) == (server.url is None):
             yield (
                 where,

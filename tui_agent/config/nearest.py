@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
+from tui_agent.config.yamlfile import visible
+
 _SIMILAR = 70.0
 """Lowest similarity in percent that is still offered; below it a suggestion misleads more than it helps."""
 
@@ -28,7 +30,7 @@ def nearest(word: str, options: Iterable[str]) -> str:
 def did_you_mean(word: str, options: Iterable[str]) -> str:
     """Return ``; did you mean "x"?`` to append to a message, or an empty string."""
     near = nearest(word, options)
-    return f'; did you mean "{near}"?' if near else ""
+    return f'; did you mean "{visible(near, 60)}"?' if near else ""
 
 
 def _plain(text: str) -> str:

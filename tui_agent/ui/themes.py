@@ -165,7 +165,7 @@ def load(name: str, folders: Iterable[Path] = ()) -> tuple[Theme | None, list[Co
     if path.suffix != ".yaml":
         known = names(folders)
         if name not in known:
-            near = did_you_mean(name, [*known, AUTO]) or "; there are " + ", ".join([AUTO, *known])
+            near = did_you_mean(name, [*known, AUTO]) or "; there are " + visible(", ".join([AUTO, *known]))
             return None, [ConfigError(f'there is no theme "{visible(name, 40)}"{near}')]
         path = known[name]
     looks, errors = read_theme(path)

@@ -411,6 +411,16 @@ def test_contradictions(places: Places, text: str, line: str) -> None:
     assert places.mistakes() == [line]
 
 
+def test_what_a_file_says_is_repeated_harmlessly(places: Places) -> None:
+    places.user(
+        'models: {"fast\u202e": {name: a/b}}\nfallbacks: ["fast\u202d"]\npermissions: {deny: ["(\u202e"]}'
+    )
+    assert places.mistakes() == [
+        'F:2: fallbacks[0]: "fast\\u202d" is no alias from models, and no litellm name (provider/model); did you mean "fast\\u202e"?',
+        'F:3: permissions.deny[0]: expected tool or tool(pattern), got "(\\u202e"',
+    ]
+
+
 @pytest.mark.parametrize("name", ["openai/anything", "gpt-4o", "o3", "command-r"])
 def test_names_that_may_be_models_are_left_to_the_catalog(places: Places, name: str) -> None:
     places.user(f"fallbacks: [{name}]")

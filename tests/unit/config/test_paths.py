@@ -89,6 +89,8 @@ def test_assets_of_an_installed_package(tmp_path: Path) -> None:
     shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "_assets" / "themes").mkdir(parents=True)
     (package / "_assets" / "keybindings.yaml").touch()
+    (package.parent / "themes").mkdir()  # another package's
+    (package.parent / "keybindings.yaml").touch()
     done = subprocess.run(
         [sys.executable, "-c", "from tui_agent.config import assets; print(assets.themes_dir(), assets.keybindings_file())"],
         cwd=package.parent, env={"PYTHONPATH": str(package.parent)}, capture_output=True, text=True, check=True,

@@ -254,7 +254,7 @@ def test_any_file_ends_in_keys_and_errors(tmp_path_factory: pytest.TempPathFacto
         ("a", "a"), ("G", "G"), ("shift+g", "G"), ("?", "question_mark"), ("/", "slash"), (".", "full_stop"),
         ("[", "left_square_bracket"), ("+", "plus"), ("-", "minus"), ("ctrl++", "ctrl+plus"), ("_", "underscore"),
         ("ä", "ä"), ("esc", "escape"), ("Return", "enter"), ("PgUp", "pageup"), ("del", "delete"), ("F1", "f1"),
-        ("CTRL+X", "ctrl+x"), ("control+x", "ctrl+x"), ("shift+ctrl+k", "ctrl+shift+k"), ("option+up", "alt+up"),
+        ("CTRL+X", "ctrl+x"), ("control+x", "ctrl+x"), ("shift+ctrl+k", "ctrl+shift+k"), ("super+shift+ctrl+alt+k", "alt+ctrl+shift+super+k"), ("option+up", "alt+up"),
         ("cmd+k", "super+k"), ("ctrl+i", "tab"), ("ctrl+m", "enter"), ("ctrl+[", "escape"), ("ctrl+@", "ctrl+space"),
         ("ctrl+space", "ctrl+space"), ("shift+enter", "shift+enter"), ("question_mark", "question_mark"),
         ("ctrl+?", "ctrl+question_mark"),

@@ -86,6 +86,17 @@ def test_contrasts_are_measured_where_text_stands() -> None:
     assert ("border", "background") not in found
 
 
+def test_of_terminal_colours_the_worse_palette_counts(tmp_path: Path) -> None:
+    (tmp_path / "red.yaml").write_text(
+        "based_on: ansi\nroles: {find: red on black, find-current: yellow on black}\n"
+    )
+    theme, _ = load("red", [tmp_path])
+    assert theme is not None
+    found = {one.role: one.ratio for one in contrasts(theme)}
+    assert found["find"] == contrast(ANSI["red"][0], (0, 0, 0)) < contrast(ANSI["red"][1], (0, 0, 0))
+    assert found["find-current"] == contrast(ANSI["yellow"][0], (0, 0, 0))
+
+
 def test_unreadable_text_is_found(tmp_path: Path) -> None:
     (tmp_path / "faint.yaml").write_text('colours: {slate: "#333333"}\nroles: {find: "ink on #ffffff"}\n')
     theme, _ = load("faint", [tmp_path])
