@@ -1,6 +1,10 @@
 """Blocks on the screen: the form of ``screen.md``, every state, and hostile text made harmless."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from rich.style import Style
@@ -20,8 +24,9 @@ from tui_agent.ui.blocks import (
 )  # fmt: skip
 from tui_agent.ui.render.ansi import plain_text, read_line
 from tui_agent.ui.render.diff import diff_lines, read
-from tui_agent.ui.render.lines import layout
+from tui_agent.ui.render.lines import Ink, layout
 from tui_agent.ui.render.sheets import guess, level_of, searched, source_of
+from tui_agent.ui.roles import GROUPS, ROLES
 
 HUNKS = """@@ -41,3 +41,4 @@ class Retry
    def next_delay(self, attempt: int) -> float:
@@ -424,6 +429,74 @@ def test_a_narrow_end_card_keeps_its_figures_below_the_title() -> None:
     rows = painted(block, cells=44)
     assert rows[0] == "   ◆ stopped by you · partial"
     assert " ".join(row.strip() for row in rows[1:]) == "9 steps · 11 calls · 2 m 41 s · $0.09"
+
+
+def test_every_role_that_is_drawn_is_one_that_themes_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+    monkeypatch.setattr(Ink, "overlay", lambda _self, role: (asked.add(role), Style())[1])
+    hooks = [HookRow("a", "x", status) for status in ("running", "ok", "failed", "timeout", "missing")]
+    states = ("building", "waiting", "running", "ok", "error", "denied", "interrupted", "not_started")
+    blocks: list[Block] = [
+        *(
+            UserBlock(origin, "x\ny", origin=origin)
+            for origin in ("person", "steering", "follow_up", "system")
+        ),
+        AssistantBlock("a", MANY_FORMS, interrupted=True),
+        ReasoningBlock("r", "x"),
+        ReasoningBlock("l", "x", live=True),
+        *(tool(status=status, id=status, hooks=hooks, text="x\n" * 40, untrusted=True) for status in states),
+        tool(display=CHANGE, id="d"),
+        tool(display=Matches((("a", 1, "x"),), 5), id="m"),
+        tool(display=Plan((("open", "x"), ("active", "x"), ("done", "x"))), id="p"),
+        tool(display=Output("x = 1", "python", 1), id="o", cut="first 40, last 20 of 812 lines"),
+        *(
+            NoticeBlock(level, "x", level=level, right="r", hint="h")
+            for level in ("info", "warning", "error")
+        ),
+        *(
+            CardBlock(tone, tone=tone, title="x", right="r", rows=[("a", "b")])
+            for tone in ("ok", "warn", "error")
+        ),
+    ]
+    for levels in ({}, {block.id: "open" for block in blocks}):
+        painted(*blocks, **levels)  # type: ignore[arg-type]
+    roles = {role for role in asked if not role.startswith("syntax.")}
+    assert roles <= set(ROLES)
+    assert {role[7:] for role in asked - roles} <= set(GROUPS)
+    assert len(roles) > 30
+
+
+MANY_FORMS = """# h
+*e* **s** ~~x~~ `c` [l](http://x) <http://y>
+
+- [ ] a
+- [x] b
+
+> q
+
+| a |
+|---|
+| b |
+
+---
+
+```python
+def f(): return "x" + 1  # c
+```
+"""
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+    code = (
+        "import sys, tui_agent.ui.widgets.transcript, tui_agent.ui.terminal;"
+        "print(*{'pygments', 'markdown_it', 'litellm'} & set(sys.modules))"
+    )
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), root])}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.strip() == ""
 
 
 # ---- sources

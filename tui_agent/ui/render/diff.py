@@ -77,7 +77,8 @@ def _line(change: Change, digits: int, spans: Sequence[Span], prefix: Prefix) ->
     if shown != text:
         spans = shifted(text, spans)
     sign, role = SIGNS.get(change.sign, (" ", ""))
-    number: Prefix = ((f"{change.number:>{digits}} ", "diff-number"), (f"{sign} ", f"{role or 'diff'}-mark"))
+    mark = f"{role}-mark" if role else "diff-number"
+    number: Prefix = ((f"{change.number:>{digits}} ", "diff-number"), (f"{sign} ", mark))
     return TextLine(
         shown,
         spans,

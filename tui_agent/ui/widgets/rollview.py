@@ -12,6 +12,7 @@ from typing import Any
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.color import Color
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -62,6 +63,8 @@ class RollView(ScrollView, can_focus=False):
         self._dragging = False
         self._filters: Sequence[LineFilter] = ()
         self._blanks: dict[bool, Strip] = {}
+        self._colour = Color(0, 0, 0)
+        """The ground, as filters want it."""
 
     def on_mount(self) -> None:
         """Start the pulse, which rests while nothing runs."""
@@ -198,6 +201,7 @@ class RollView(ScrollView, can_focus=False):
 
     def _new_page(self) -> Page:
         self._blanks.clear()
+        self._colour = self.background_colors[1]
         self._page = Page(max(self.size.width - 1, 1), Ink(self.theme, self._ground))
         return self._page
 
@@ -256,10 +260,8 @@ class RollView(ScrollView, can_focus=False):
         ink = self._page.ink
         segments.append(Segment(THUMB, ink.mix("scrollbar-thumb")) if thumb else Segment(" ", ink.mix()))
         strip = Strip(segments, self._page.cells + 1)
-        if self._filters:
-            ground = self.background_colors[1]
-            for line_filter in self._filters:
-                strip = strip.apply_filter(line_filter, ground)
+        for line_filter in self._filters:
+            strip = strip.apply_filter(line_filter, self._colour)
         return strip
 
     def _line(self, place: Place) -> Line:
