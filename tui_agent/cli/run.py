@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from tui_agent.engine.launch import Launch
 
 LAST_SECONDS = 0.7
-"""How long a second Ctrl+C waits for process groups to be ended before the program leaves all the same."""
+"""How long a second Ctrl+C lets process groups end before they are killed."""
+LAST_MOMENT = 0.05
+"""Seconds after which the program then leaves, whatever else is still to be done."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -132,7 +134,8 @@ def _obey_signals(session: Session) -> list[int]:
         came.append(number)
         session.mailbox.interrupt(now=again, by="signal")
         if again:
-            loop.call_later(LAST_SECONDS, os._exit, 130)
+            loop.call_later(LAST_SECONDS, session.agent.interrupt, 0.0)
+            loop.call_later(LAST_SECONDS + LAST_MOMENT, os._exit, 130)
         else:
             click.echo("stopping: what runs may finish; Ctrl+C again leaves at once", err=True)
 
