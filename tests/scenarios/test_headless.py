@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.fake_llm import FakeLLM, ToolCall, call, calls, fault, say, status
+from tests.fakes.processes import running
+from tui_agent.config.paths import Paths
 from tui_agent.core import events as ev
+from tui_agent.sessions.log import read
 
 PATIENCE = 60.0
 """Seconds that a program may take on a busy machine."""
@@ -137,6 +140,8 @@ def test_stream_json_prints_the_log_itself() -> None:
     assert isinstance(events[0], ev.SessionStart)
     assert events[0].kind == "headless"
     assert isinstance(events[-1], ev.SessionEnd)
+    (log,) = Paths.from_environ().sessions_dir.rglob("*.jsonl")
+    assert events == list(read(log))
     ends = [event for event in events if isinstance(event, ev.AgentEnd)]
     assert [(end.stop_reason, end.status) for end in ends] == [("llm_done", "success")]
 
@@ -282,7 +287,8 @@ def test_other_signals_stop_save_and_exit_130(number: signal.Signals) -> None:
 
 
 def test_a_second_sigint_leaves_at_once() -> None:
-    command = f"trap '' INT TERM; echo begun > begun; sleep 100.{os.getpid()}"
+    stubborn = f"sleep 100.{os.getpid()}"
+    command = f"trap '' INT TERM; echo begun > begun; {stubborn}"
     with FakeLLM([call("run_command", command=command)]) as fake:
         process = start("run", "-m", "openai/fake", "--confirm", "yolo", "go", env=with_model(fake))
         until(lambda: Path("begun").exists(), process)
@@ -294,6 +300,7 @@ def test_a_second_sigint_leaves_at_once() -> None:
         process.send_signal(signal.SIGINT)
         done = finish(process)
     assert done.returncode == 130
+    assert not running(stubborn), "it left, and what it had started went on"
 
 
 def until(holds: Any, process: subprocess.Popen[str]) -> None:

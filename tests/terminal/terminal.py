@@ -29,6 +29,7 @@ from typing import Any, Self
 
 import pyte
 
+from tests.fakes.processes import descendants
 from tui_agent.config.paths import Paths
 from tui_agent.core.events import AnyEvent, Event
 from tui_agent.sessions.log import read
@@ -47,6 +48,9 @@ _FOREIGN = re.compile(rb"\x1b\[[<=>][0-9;:]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1b\[\?
 _UNFINISHED = re.compile(rb"\x1b(\[[0-9;:<=>?$]*)?$")
 _OTHER_SCREEN = re.compile(rb"(\x1b\[\?1049[hl])")
 _PRIVATE_MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+
+ENGINE = "tui_agent.engine.process"
+"""In the command line of the engine."""
 
 MARK = b"\x1b]7;all read\x07"
 """What ``wait_exit`` writes into the line behind the program's last output."""
@@ -278,7 +282,7 @@ class Terminal:
 
     def engine(self) -> int:
         """Process id of the engine, once there is one."""
-        return self.wait_for(lambda: next(iter(_find(self.process.pid, "tui_agent.engine.process")), 0))
+        return self.wait_for(lambda: next(iter(descendants(self.process.pid, ENGINE)), 0))
 
     def log(self) -> list[AnyEvent]:
         """The events of the newest session in the program's own home."""
@@ -294,40 +298,3 @@ def newest_log(env: Mapping[str, str]) -> Path | None:
     """The log that was written last below this environment's home."""
     files = Paths.from_environ(env).sessions_dir.rglob("*.jsonl")
     return max(files, key=lambda path: path.stat().st_mtime_ns, default=None)
-
-
-def _table() -> list[tuple[int, int, str]]:
-    """Every process as (pid, parent, command line)."""
-    shown = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
-    rows = (line.split(None, 2) for line in shown.stdout.splitlines())
-    return [(int(row[0]), int(row[1]), row[2] if len(row) > 2 else "") for row in rows]
-
-
-def _below(pid: int) -> list[tuple[int, str]]:
-    table, found, wanted = _table(), [], [pid]
-    while wanted:
-        parent = wanted.pop(0)
-        children = [(child, words) for child, above, words in table if above == parent]
-        found += children
-        wanted += [child for child, _ in children]
-    return found
-
-
-def descendants(pid: int) -> list[int]:
-    """Every process below one."""
-    return [child for child, _ in _below(pid)]
-
-
-def processes(words: str) -> list[int]:
-    """Every process on this machine whose command line is exactly this."""
-    return [pid for pid, _, line in _table() if line == words]
-
-
-def _find(pid: int, words: str) -> list[int]:
-    return [child for child, line in _below(pid) if words in line]
-
-
-def alive(pid: int) -> bool:
-    """Whether a process still runs (one that nobody has waited for yet does not)."""
-    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
-    return bool(shown.stdout.strip()) and not shown.stdout.strip().startswith("Z")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fake_llm import FakeLLM, call, fault, say
-from tests.terminal.terminal import Terminal, alive, processes
+from tests.fakes.processes import alive, running
+from tests.terminal.terminal import Terminal
 from tests.terminal.wire import problems, requested, results, user_texts, with_model
 from tui_agent.config.paths import Paths
 from tui_agent.core import events as ev
@@ -21,7 +22,7 @@ def slow() -> Iterator[str]:
     """A command that would run for long, and is ended at last: nobody could end it when its engine was killed."""
     command = f"sleep 100.{os.getpid()}"
     yield command
-    for pid in processes(command):
+    for pid in running(command):
         os.kill(pid, signal.SIGKILL)
 
 

@@ -9,7 +9,8 @@ import termios
 
 import pytest
 
-from tests.terminal.terminal import MARK, Terminal, alive, newest_log
+from tests.fakes.processes import alive
+from tests.terminal.terminal import MARK, Terminal, newest_log
 from tui_agent.core import events as ev
 
 FAST = {"TUI_AGENT_DEMO_SPEED": "20"}

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from tests.fakes.fake_llm import FakeLLM, ToolCall, call, calls, fault, say
-from tests.terminal.terminal import Terminal, processes
+from tests.fakes.processes import running
+from tests.terminal.terminal import Terminal
 from tests.terminal.wire import problems, requested, results, user_texts, with_model
 from tui_agent.core import events as ev
 
@@ -43,9 +44,9 @@ def test_escape_closes_the_stream_and_ends_the_process_group() -> None:
         assert kept.text.startswith("These words are kept")
 
         terminal.say("sleep well")
-        terminal.wait_for(lambda: processes(behind) and processes(before))
+        terminal.wait_for(lambda: running(behind) and running(before))
         terminal.press("escape")
-        terminal.wait_for(lambda: not processes(behind) and not processes(before), timeout=GONE)
+        terminal.wait_for(lambda: not running(behind) and not running(before), timeout=GONE)
         terminal.wait_for(lambda: len(terminal.logged(ev.AgentEnd)) == 2)
         assert terminal.logged(ev.AgentEnd)[-1].stop_reason == "user_interrupt"
         assert [done.status for done in terminal.logged(ev.ToolExecutionEnd)] == [
