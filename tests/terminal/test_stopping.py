@@ -10,7 +10,7 @@ from tests.terminal.wire import problems, requested, results, user_texts, with_m
 from tui_agent.core import events as ev
 
 CUT = 0.2
-"""Seconds from escape to the end of the connection (mission row 11)."""
+"""Seconds from escape to the end of the connection."""
 GONE = 2.0
 """Seconds from escape to the end of the process group."""
 PROMPT = "ask for something"

@@ -16,7 +16,7 @@ import click
 from tui_agent import __version__
 
 EXIT_CONFIG = 3
-"""Exit code for anything a person must mend before the program can start (mission row 12)."""
+"""Exit code for anything a person must mend before the program can start."""
 
 COMMANDS: dict[str, str] = {
     "run": "tui_agent.cli.run:run",
@@ -84,7 +84,7 @@ def program() -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Entry point; exits with the code of mission row 12, 3 for a mistake on the command line."""
+    """Entry point; exits with the documented code, 3 for a mistake on the command line."""
     try:
         code: Any = program.main(argv, prog_name="tui-agent", standalone_mode=False)
     except click.exceptions.Exit as done:

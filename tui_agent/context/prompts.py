@@ -123,13 +123,13 @@ NUDGES: dict[NudgeReason, str] = {
         "stopped, without repeating it. A tool call that you had begun must be sent again whole."
     ),
 }
-"""The messages that make the model go on (row 25)."""
+"""The messages that make the model go on."""
 
 LAST_CALL = (
     "[SYSTEM] This is the last call: the limit of steps is reached, and the results above are the last ones. "
     "Finish with what you have."
 )
-"""Goes with the grace call (row 8)."""
+"""Goes with the grace call."""
 
 SUMMARY_SYSTEM = (
     "You summarise a session of a coding agent, so that the agent can go on from your summary alone."
@@ -170,7 +170,7 @@ check that failed last are issues; style is none. No tools can be called. Answer
 {"completed": true, "confidence": 0.92, "issues": [], "suggestion": ""}
 completed: the task is wholly done. confidence: from 0 to 1, how sure you are of that verdict. issues: one short \
 sentence each, with the place. suggestion: the one next thing to do, empty if there is none."""
-"""The request for a review of finished work, sent after the history (row 49); ``engine.evaluate`` parses the answer."""
+"""The request for a review of finished work, sent after the history; ``engine.evaluate`` parses the answer."""
 
 
 def tagged(tag: str, text: str) -> str:
@@ -179,7 +179,7 @@ def tagged(tag: str, text: str) -> str:
 
 
 def mode_text(mode: Mode) -> str:
-    """The part of the system prompt that says what the mode allows (row 51)."""
+    """The part of the system prompt that says what the mode allows."""
     return _MODES[mode]
 
 
@@ -195,7 +195,7 @@ def plan_approved(note: str = "") -> str:
 
 
 def close_instruction(reason: StopReason, language: Language = "en") -> str:
-    """The message that asks for the closing summary (row 4); empty for reasons that end without a model call."""
+    """The message that asks for the closing summary; empty for reasons that end without a model call."""
     why = _CLOSING[language].get(reason, "")
     return f"[SYSTEM] {why} {_CLOSE_TASK[language]}" if why else ""
 
@@ -207,7 +207,7 @@ def canned_close(reason: StopReason, language: Language = "en") -> str:
 
 
 def stall_warning(what: str, count: int) -> str:
-    """The message that names a repetition (row 35); ``what`` is the repeated call or reply."""
+    """The message that names a repetition; ``what`` is the repeated call or reply."""
     return (
         f"[SYSTEM] You are repeating yourself without progress ({what}, {count} times, with the same outcome). Doing it "
         "again will change nothing. Say what you have learnt, then take another approach, ask the person, or finish."
@@ -215,7 +215,7 @@ def stall_warning(what: str, count: int) -> str:
 
 
 def correction(issues: Sequence[str], suggestion: str = "") -> str:
-    """The message that asks for a correction after a review that was not passed (row 49)."""
+    """The message that asks for a correction after a review that was not passed."""
     listed = "\n".join(f"- {issue}" for issue in issues) or "- the task does not seem to be finished"
     advice = f"\nSuggestion: {suggestion.strip()}\n" if suggestion.strip() else ""
     return f"""\

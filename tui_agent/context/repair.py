@@ -1,4 +1,4 @@
-"""Message repair: whatever the log holds, the copy that is sent satisfies every provider (seed D, three passes).
+"""Message repair: whatever the log holds, the copy that is sent satisfies every provider.
 
 The rules are the strictest of Anthropic, OpenAI and Gemini: the first message is the user's, roles alternate, a tool
 message stands right after the assistant message whose calls it answers, each call once and in order, call ids are

@@ -1,4 +1,4 @@
-"""The three levels that keep a history inside the model's window (seed A): results cut, old steps summarised, a window.
+"""The three levels that keep a history inside the model's window: results cut, old steps summarised, a window.
 
 All of it is pure and deterministic, so a provider's prompt cache sees the same bytes at every call. Sizes are tokens
 unless they say characters; counting is passed in.
@@ -21,7 +21,7 @@ Truncations = dict[tuple[int, str], tuple[str, str]]
 """What ``truncate`` gave, by limit and whole text; kept by the caller as long as it likes."""
 
 HEAD_LINES, TAIL_LINES = 40, 20
-"""How much of a long result the model sees (seed A)."""
+"""How much of a long result the model sees."""
 
 SMALLEST_RESULT = 24
 """Below this many tokens a result says nothing any more."""
@@ -186,7 +186,7 @@ def summary_message(message_id: str, text: str, cut: Cut) -> Message:
 
 
 def mechanical_summary(cut: Cut) -> str:
-    """A summary without a model: what was asked, which tools ran on which files, and the last words (seed A)."""
+    """A summary without a model: what was asked, which tools ran on which files, and the last words."""
     tools: dict[str, int] = {}
     files: dict[str, None] = {}
     commands: dict[str, None] = {}

@@ -18,7 +18,7 @@ ErrorClass = Literal[
     "auth", "billing", "rate_limit", "timeout", "network", "server", "not_found",
     "context_overflow", "bad_request", "content_policy", "malformed", "unknown",
 ]  # fmt: skip
-"""Classes of model failure (seed D); recovery.py says what each one leads to."""
+"""Classes of model failure; recovery.py says what each one leads to."""
 
 TRANSIENT: frozenset[ErrorClass] = frozenset({"rate_limit", "timeout", "network", "server"})
 

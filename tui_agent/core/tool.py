@@ -123,7 +123,7 @@ class Tool(Protocol):
     """May run beside other calls (reads); False makes it a barrier."""
 
     def summarise(self, arguments: dict[str, Any]) -> str:
-        """The argument summary of the panel title (row 28 of the specification)."""
+        """The argument summary of the panel title."""
         ...
 
     def intent(self, arguments: dict[str, Any], context: ToolContext) -> Intent:

@@ -1,4 +1,4 @@
-"""Mixture of Agents: other models draft answers in parallel, the acting model reads them (seed H, mission row 23).
+"""Mixture of Agents: other models draft answers in parallel, the acting model reads them.
 
 The drafts go into the API copy of the next request only, never into the history; an advisor that fails becomes a note.
 """

@@ -37,7 +37,7 @@ Reader = Callable[[Event], None]
 LIVE_CHARS = 65_536
 """Tail of a running call's output that is kept, to answer the call if it is interrupted."""
 BUDGET_WARNING = 0.8
-"""Share of the budget at which the person is warned, once a run (mission row 10)."""
+"""Share of the budget at which the person is warned, once a run."""
 
 
 class EventLog(Protocol):
@@ -393,7 +393,7 @@ class Agent:
             self.emit(ev.QuestionAnswered(id=question.id, text=None))
 
     def request_steps(self, reason: str) -> str:
-        """The model asks for more steps: ``extend_by`` more, up to the hard ceiling; the person can veto (seed D)."""
+        """The model asks for more steps: ``extend_by`` more, up to the hard ceiling; the person can veto."""
         run = self.state.run
         if run is None:
             return "No run is going on."

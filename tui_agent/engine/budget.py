@@ -8,7 +8,7 @@ import threading
 class IterationBudget:
     """Counts model calls up to ``limit``; a child draws from its own limit and from its parent's at once.
 
-    The lock matters for children that run in other threads; within one event loop it is free (seed H).
+    The lock matters for children that run in other threads; within one event loop it is free.
     """
 
     def __init__(self, limit: int, parent: IterationBudget | None = None) -> None:

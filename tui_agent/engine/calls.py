@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tui_agent.engine.agent import Agent
 
 AT_ONCE = 4
-"""Calls that may run at once (seed A)."""
+"""Calls that may run at once."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Making room in the model's window: a summary of old exchanges, or leaving the oldest ones out (mission rows 39 and 40)."""
+"""Making room in the model's window: a summary of old exchanges, or leaving the oldest ones out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run ends: its status, its final words and the one ``agent_end`` (seed A's transition diagram)."""
+"""How a run ends: its status, its final words and the one ``agent_end``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _final_output(state: State, run: Run, reason: StopReason, failure: Failure |
 
 
 def _best_attempt(state: State, evaluations: list[Evaluation]) -> Message | None:
-    """The attempt that passed, otherwise the most confident one (seed A keeps the best state)."""
+    """The attempt that passed, otherwise the most confident one."""
     judged = [evaluation for evaluation in evaluations if not evaluation.error and evaluation.best]
     if not judged:
         return None

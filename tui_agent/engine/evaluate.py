@@ -1,4 +1,4 @@
-"""Self-evaluation: the model judges its own result, and in full mode gets it back to correct (seed A, mission row 49)."""
+"""Self-evaluation: the model judges its own result, and in full mode gets it back to correct."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui_agent.engine.agent import Agent
 
 PASS_CONFIDENCE = 0.8
-"""A result passes if it is completed with at least this confidence (seed A)."""
+"""A result passes if it is completed with at least this confidence."""
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The safety nets: one function each, asked in one order before every model call (seed A, mission row 3).
+"""The safety nets: one function each, asked in one order before every model call.
 
 A guard reads the state and says whether a limit stands in the way. What follows (ask, one last call, close) is decided in
 ``loop.py``; the interrupt is not in this list because it needs no model call and is decided before anything else.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NUDGES: dict[Literal["length", "empty", "malformed", "partial"], int] = {
     "length": 4, "empty": 3, "malformed": 3, "partial": 3,
 }  # fmt: skip
-"""How often in a row the model is asked to go on, by why (seed H; mission row 25)."""
+"""How often in a row the model is asked to go on, by why."""
 MAX_COMPACTIONS = 3
 MAX_FUTILE = 2
 MAX_CORRECTIONS = 2
@@ -221,7 +221,7 @@ def _make_room(state: State, run: Run) -> Compact | None:
 
 
 def _evaluation_due(state: State, run: Run) -> Evaluate | None:
-    """Only a success is evaluated, each answer once, and only while the budget allows (seed A)."""
+    """Only a success is evaluated, each answer once, and only while the budget allows."""
     mode, done = run.settings.self_eval, run.evaluations
     if mode == "off" or guards.budget(state) is not None:
         return None

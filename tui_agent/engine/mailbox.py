@@ -19,7 +19,7 @@ from tui_agent.engine.state import Run, State
 from tui_agent.llm.api import ModelSpec
 
 BUDGET_EXTENSION = 1.5
-"""A tripped budget or timeout is raised to this multiple (mission row 5: +50 %)."""
+"""A tripped budget or timeout is raised to this multiple."""
 
 
 class Mailbox:

@@ -1,6 +1,6 @@
 """A small file that every running instance shares: until when a provider refuses requests, learnt from real 429s.
 
-It only saves waiting in vain, so no fault of it may disturb a run: whatever goes wrong here is logged and ignored (seed H).
+It only saves waiting in vain, so no fault of it may disturb a run: whatever goes wrong here is logged and ignored.
 """
 
 from __future__ import annotations

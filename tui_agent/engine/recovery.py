@@ -1,4 +1,4 @@
-"""What follows a failed model call: wait and send again, refresh the key, shrink, fall back, or stop (mission row 19).
+"""What follows a failed model call: wait and send again, refresh the key, shrink, fall back, or stop.
 
 Pure: the failure, the attempts so far and the fallbacks are in the state; the waiting and its jitter are performed elsewhere.
 Only this table retries; litellm's and the SDKs' own retries are off.
@@ -16,7 +16,7 @@ from tui_agent.engine.state import Run
 MAX_ATTEMPTS = 3
 MAX_REFRESHES = 2
 LONGEST_WAIT = 120.0
-"""Seconds; a longer Retry-After is cut to this (mission row 19)."""
+"""Seconds; a longer Retry-After is cut to this."""
 MAX_OVERFLOWS = 2
 """Tries to make a prompt fit that the provider found too long."""
 

@@ -1,4 +1,4 @@
-"""Auto-routing: the fast, the default or the smart model by what the message looks like (seed D, mission row 22).
+"""Auto-routing: the fast, the default or the smart model by what the message looks like.
 
 Off by default, never over a choice made by hand, and by plain features of the text: it costs nothing and can be explained.
 """

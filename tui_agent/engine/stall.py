@@ -1,4 +1,4 @@
-"""Loops that lead nowhere: the same call with the same answer, cycles of calls, the same reply again (seed D).
+"""Loops that lead nowhere: the same call with the same answer, cycles of calls, the same reply again.
 
 Arguments *and* results are compared, so polling a growing log is no stall, and an edit in between starts the count
 anew, so edit-and-test cycles are work.
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 WARN_AT, STOP_AT = 3, 5
-"""Repetitions that bring a warning to the model, and that end or ask (mission row 35)."""
+"""Repetitions that bring a warning to the model, and that end or ask."""
 LONGEST_CYCLE = 5
 _KEPT = LONGEST_CYCLE * STOP_AT
 

@@ -1,4 +1,4 @@
-"""Where log records go (seed A): everything into a JSON file, the human trace to one stream, the rest to a console.
+"""Where log records go: everything into a JSON file, the human trace to one stream, the rest to a console.
 
 None of the three ever raises or prints when it can't write: the terminal may belong to the full-screen interface.
 """

@@ -9,7 +9,7 @@ from tui_agent.core.events import AgentEnd, Event
 
 EXIT_SUCCESS, EXIT_FAILED, EXIT_PARTIAL, EXIT_CONFIG = 0, 1, 2, 3
 EXIT_AUTH, EXIT_TIMEOUT, EXIT_INTERRUPTED = 4, 5, 130
-"""The seed's table (row 12 of the specification)."""
+"""The seed's table."""
 
 
 def exit_code(end: AgentEnd | None, exit_code_on_partial: bool = True) -> int:

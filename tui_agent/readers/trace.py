@@ -1,4 +1,4 @@
-"""The human trace: what the agent does, step by step, as lines for a person (seed A, "Human logging").
+"""The human trace: what the agent does, step by step, as lines for a person.
 
 Checkpoints, sizes and usage are no lines: the trace tells the work, the gauges tell the rest.
 """

@@ -131,7 +131,7 @@ class Page:
         return self.words["call" if summary else "bare_call"].format(**values)
 
     def _summary(self, text: str) -> str:
-        """The argument summary in the seed's spelling: a plain minus, and Spanish where that is the language."""
+        """The argument summary in the specified spelling: a plain minus, and Spanish where that is the language."""
         text = re.sub(r"\(\+(\d+) −(\d+)\)$", r"(+\1 -\2)", text)
         if self._spanish:
             text = re.sub(r"\(1 line\)$", "(1 línea)", text)

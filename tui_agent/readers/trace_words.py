@@ -1,4 +1,4 @@
-"""The sentences of the human trace. The Spanish ones are the seed's, to the letter; the English ones are their twins."""
+"""The sentences of the human trace. The Spanish ones are as specified, to the letter; the English ones are their twins."""
 
 from __future__ import annotations
 

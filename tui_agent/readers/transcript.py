@@ -303,6 +303,13 @@ def _remark(event: AnyEvent) -> Iterator[Entry]:
         case ev.ModeChanged():
             change = ", ".join(str(value) for value in (event.mode, event.confirm) if value)
             yield _entry("system", event, "◆", f"mode: {change}")
+        case _:
+            yield from _remark_on_work(event)
+
+
+def _remark_on_work(event: AnyEvent) -> Iterator[Entry]:
+    """What was decided, asked, or noticed about the work, one line each."""
+    match event:
         case ev.ApprovalResolved() if event.decision == "deny":
             yield _entry(
                 "system",

@@ -1,4 +1,4 @@
-"""The session log: one append-only file of JSON lines, which is the state (rows 43 and 44 of the specification)."""
+"""The session log: one append-only file of JSON lines, which is the state."""
 
 from __future__ import annotations
 

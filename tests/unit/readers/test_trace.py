@@ -1,4 +1,4 @@
-"""The human trace: the seed's lines to the letter in Spanish, their twins in English, and nothing raw from outside."""
+"""The human trace: the specified lines to the letter in Spanish, their twins in English, and nothing raw from outside."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ EXAMPLE: list[ev.Event] = [
 
 
 def test_the_seeds_example() -> None:
-    """Only the numbers of messages differ from the seed's picture, whose own do not add up."""
+    """Only the numbers of messages differ from the specification's picture, whose own do not add up."""
     assert "\n".join(told(EXAMPLE)) == (
         "🔄 Paso 1 → Llamada al LLM (3 mensajes)\n"
         "   ✓ LLM respondió con 2 tool calls\n"
@@ -328,7 +328,7 @@ def test_the_level_is_between_info_and_warning() -> None:
 
 
 def test_every_result_counts_as_a_message() -> None:
-    """As in the seed and on the providers' wire, where a batch of two calls brings two tool messages."""
+    """As specified, and as on the providers' wire, where a batch of two calls brings two tool messages."""
     trace = HumanTrace()
     events = [said(1, READ_MAIN, READ_CONFIG), *ran(READ_MAIN, "a"), *ran(READ_CONFIG, "b")]
     for event in events:
