@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 MAX_DEPTH = 5
 """Scripts within scripts (``bash -c "bash -c …"``) that are followed; deeper ones are unclear."""
 MAX_LENGTH = 20_000
-"""Bytes of a line that is taken apart; no person reads more on an approval card either."""
+"""Characters of a line that is taken apart; no person reads more on an approval card either."""
+MAX_OPERATORS = 1_500
+"""Operators in such a line: the parser takes quadratic time for some (10,000 pipes: 2.4 s, measured)."""
+
+MAX_LOOSE = 200
+"""Words of what may be a command inside another one that are matched."""
+
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+"""Hidden from the parser: its scanner looks characters up in C's ASCII table, and some beyond it (U+10FFFF after ``{``) end the
+process. To a shell they are parts of words like any other, as is the sign that stands for each of their bytes."""
+_OPERATOR = re.compile(r"[|&;<>(){}`$\[=]")
 
 UNSURE_WORDS = "its words can't be told apart for sure"
 
@@ -115,6 +125,8 @@ def parse(command: str, depth: int = 0) -> Script:
         return Script(text, unclear="it nests scripts too deep")
     if len(text) > MAX_LENGTH:
         return Script(text, unclear=f"it is longer than {MAX_LENGTH:,} characters")
+    if len(_OPERATOR.findall(text)) > MAX_OPERATORS:
+        return Script(text, unclear=f"it has more than {MAX_OPERATORS:,} operators")
     reading = _Reading(text, depth)
     try:
         reading.read()
@@ -162,7 +174,7 @@ class _Reading:
         self.unclear = self.unclear or why
 
     def read(self) -> None:
-        root = _parser().parse(self.source).root_node
+        root = _parser().parse(_BEYOND_ASCII.sub(b"%", self.source)).root_node
         if root.has_error:
             self._doubt("it can't be parsed")
             self.parts.extend(self._guesses())
@@ -284,8 +296,19 @@ class _Reading:
         self.parts.append(part)
         self.moves = self.moves or any(inner.name in ("cd", "pushd", "popd") for inner in part.walk())
 
-    def _part(self, words: Sequence[Word], raw: str, variables: tuple[str, ...] = (), depth: int = 0) -> Part:
-        """Build a command and what it runs in turn; a script inside it adds its own redirections to this one's."""
+    def _part(
+        self,
+        words: Sequence[Word],
+        raw: str,
+        variables: tuple[str, ...] = (),
+        *,
+        depth: int = 0,
+        loose: bool = True,
+    ) -> Part:
+        """Build a command and what it runs in turn; a script inside it adds its own redirections to this one's.
+
+        ``loose`` False: a command around it has all that may start in its words already.
+        """
         name = words[0]
         found = wrappers.unwrap([word.text if word.fixed else None for word in words])
         inner: list[Part] = []
@@ -293,14 +316,16 @@ class _Reading:
             more = [Word("$@", fixed=False)] if found.more else []
             for start, stop in found.spans:
                 run = [*words[start:stop], *more]
-                inner.append(self._part(run, _join(run), depth=depth + 1))
-        else:
+                inner.append(self._part(run, _join(run), depth=depth + 1, loose=loose and not found.loose))
+        elif found.spans:
             self._doubt("it nests commands too deep")
         if found.script is not None:
             script = parse(found.script, self.depth + 1)
             inner.extend(script.parts)
             self._merge(script)
-        inner.extend(Part(_join(words[at:]), _join(words[at:]), _texts(words[at:])) for at in found.loose)
+        for at in found.loose if loose else ():
+            rest = words[at : at + MAX_LOOSE]
+            inner.append(Part(_join(rest), _join(rest), _texts(rest)))
         return Part(
             raw=raw,
             text=_join(words),
@@ -432,13 +457,28 @@ def _leaves(expansion: Node) -> Iterator[Node]:
             yield node
 
 
+_ANSI_C = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_ANSI_C_LETTERS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
+
+
 def _ansi_c(source: str) -> Word:
-    body = source[2:-1]
-    try:
-        text = body.encode("latin-1", "backslashreplace").decode("unicode_escape")
-    except UnicodeDecodeError:
-        return Word(source, fixed=False)
-    return Word(text, fixed=not re.search(r"\\[cE]|\\e", body))
+    """``$'…'`` as bash reads it; what is no character by itself (bytes beyond ASCII, control letters) is not told."""
+    fixed = True
+
+    def read(match: re.Match[str]) -> str:
+        nonlocal fixed
+        byte, short, long, octal, letter = match.groups()
+        if letter:
+            fixed = fixed and letter != "c"
+            return _ANSI_C_LETTERS.get(letter, match[0])
+        code = int(octal, 8) if octal else int(byte or short or long, 16)
+        fixed = fixed and 0 < code < (0x80 if byte or octal else 0xD800)
+        return chr(code) if fixed else match[0]
+
+    text = _ANSI_C.sub(read, source[2:-1])
+    return Word(text, fixed)
 
 
 def _texts(words: Sequence[Word]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tui_agent.config.sections import Permissions
 from tui_agent.core.errors import ConfigError
 from tui_agent.core.tool import Effect, Intent
+from tui_agent.policy import shell
 from tui_agent.policy.permissions import Coverage, Rules
 
 
@@ -226,6 +228,39 @@ def test_a_name_that_is_only_known_when_it_runs_fits_no_pattern():
         assert some.judge(run(command), "confirm-sensitive").action == "ask", command
 
 
+@pytest.mark.parametrize("before", ["{", "t2\x08{", "${", "$", "a=", "<<", "a[", "{1..", "[[ ", "cat <<E\n"])
+@pytest.mark.parametrize("char", ["é", "\u2028", "\U000771a8", "\U0010ffff"])
+def test_no_character_ends_the_process(before: str, char: str):
+    for _ in range(3):
+        shell.parse.__wrapped__(before + char + "k:" + char)
+
+
+def test_characters_beyond_ascii_are_letters_like_others():
+    some = rules(("run_command(echo *)", "run_command(./größe/* --länge=*)", "write_file(año/**)"))
+    for command in (
+        "echo 'señor 日本' ¿qué? 🦤",
+        "./größe/x --länge=3",
+        "echo é > año/día.txt",
+    ):
+        assert some.judge(run(command), "confirm-sensitive").action == "allow", command
+    for command in ("écho x", "é=1 ls", "echo é > día.txt", "echo <<É\nx\nÈ\nls\nÉ"):
+        assert some.judge(run(command), "confirm-sensitive").action == "ask", command
+    assert rules(deny=("run_command(größe *)",)).judge(run("'größe' x"), "yolo").action == "deny"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a|", "a=(", "a;", "$(", "(", "<<E\n", "{", '"$(', "a&&", "${x:-", "sudo ", "bash -c '", "find -exec "],
+)
+def test_a_line_of_any_kind_is_judged_at_once(piece: str):
+    started = time.process_time()
+    verdict = rules(PYTEST, deny=("run_command(rm -rf *)",)).judge(
+        run(piece * (19_990 // len(piece))), "confirm-sensitive"
+    )
+    assert verdict.action == "ask"
+    assert time.process_time() - started < 2, "seconds; about 0.1 were measured"
+
+
 RM = ("run_command(rm -rf *)",)
 
 
@@ -247,6 +282,7 @@ RM = ("run_command(rm -rf *)",)
         "r''m -rf build",
         "\\rm -rf build",
         "$'\\x72m' -rf build",
+        "$'\\162\\u006d' -rf build",
         '"rm" "-rf" build',
         "rm -rf 'my files'",
         "rm \\\n -rf build",
@@ -264,6 +300,8 @@ RM = ("run_command(rm -rf *)",)
         "case x in x) rm -rf build;; esac",
         "coproc rm -rf build",
         "ssh host rm -rf build",
+        "time ssh host rm -rf build",
+        "sudo -Z sudo -Z ssh host rm -rf build",
         "uv run rm -rf build",
         "timeout --weird 5 rm -rf build",
         "rm -rf build > log",
