@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.processes import alive
 from tests.terminal.terminal import MARK, Terminal, newest_log
+from tui_agent.config.paths import Paths
 from tui_agent.core import events as ev
 
 FAST = {"TUI_AGENT_DEMO_SPEED": "20"}
@@ -74,7 +75,10 @@ def test_a_fault_of_the_program_itself_leaves_the_terminal_and_the_session_in_or
         engine = terminal.engine()
         assert terminal.wait_exit() == 1
         restored(terminal)
-        assert "a fault of the program" in terminal.text, terminal.picture()
+        assert "RuntimeError: a fault of the program" in terminal.text, terminal.picture()
+        stray = Paths.from_environ().state_dir / "screen.log"
+        assert str(stray) in "".join(terminal.text.split("\n")), terminal.picture()
+        assert "Traceback" in stray.read_text()
         assert "tui-agent -r " in terminal.text, terminal.picture()
         terminal.wait_for(lambda: not alive(engine))
         assert terminal.logged(ev.AgentEnd)

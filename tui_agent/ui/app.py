@@ -50,7 +50,7 @@ WATCH_EVERY = 1.0
 APPLY = "Do now for real what you only recorded so far: every change and every command, in the same order."
 """What the model is told when the plan of a dry run is applied."""
 STOPPED = 130
-"""Exit code after a signal (row 12 of the specification)."""
+"""Exit code after a signal."""
 
 
 if TYPE_CHECKING:
@@ -398,6 +398,11 @@ class TuiAgentApp(TerminalApp[int]):
             self.send(Interrupt(by="signal"))
         self.leave(STOPPED)
 
+    @property
+    def fault(self) -> Exception | None:
+        """The exception that ended the app, None if none did."""
+        return self._exception
+
     def last_words(self) -> list[str]:
         """What a person needs after the screen has gone."""
         view = self.main.view
@@ -461,10 +466,16 @@ def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | No
     options = options or UiOptions()
     settings = Settings(Path(launch.cwd), options, loaded)
     app = TuiAgentApp(launch, settings, options)
+    stray = settings.loaded.paths.state_dir / "screen.log"
     try:
-        with own_terminal(settings.loaded.paths.state_dir / "screen.log"):
+        with own_terminal(stray):
             app.run(mouse=settings.loaded.config.ui.mouse)
     finally:
+        if (fault := app.fault) is not None:
+            what = visible(f"{type(fault).__name__}: {fault}")
+            sys.stderr.write(
+                f"tui-agent: a fault of its own ended it: {what}{os.linesep}The traceback is in {stray}{os.linesep}"
+            )
         for line in app.last_words():
             sys.stdout.write(line + os.linesep)
     return app.return_value if app.return_value is not None else app.return_code or 0
