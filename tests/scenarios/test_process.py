@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -92,7 +92,7 @@ class Client:
 
 
 @asynccontextmanager
-async def engine(launch: Launch | None = None, module: str = MODULE) -> AsyncIterator[Client]:
+async def engine(launch: Launch | None = None, module: str = MODULE) -> AsyncGenerator[Client]:
     client = Client(await EngineProcess.start(launch or Launch(cwd=str(Path.cwd()), overrides=YOLO), module))
     try:
         yield client
