@@ -6,12 +6,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.style import Style
 
 from tests.ui.painting import page
 from tui_agent.ui.render.cells import fit, fit_start, graphemes, pad, width, wrap_hard, wrap_words
 from tui_agent.ui.render.heights import Heights
 from tui_agent.ui.render.lines import Line, TextLine, TitleLine, layout
 from tui_agent.ui.render.markdown import markdown_lines
+from tui_agent.ui.render.overlay import restyle
 from tui_agent.ui.render.plain import source_index, visible
 
 CLUSTERS = (
@@ -95,7 +97,7 @@ def lines_of(text: str, words: bool) -> list[Line]:
     return [
         TextLine(visible(text), wrap="words" if words else "hard", fill=not words, base=("code",)),
         TextLine(visible(text), wrap="cut"),
-        TitleLine(("✓", "ok"), (visible(text)[:8], "tool-name"), (visible(text), "tool"), [(visible(text), "context"), ("1 s", "context")]),
+        TitleLine(("✓", "ok"), (visible(text[:8]), "tool-name"), (visible(text), "tool"), [(visible(text), "context"), ("1 s", "context")]),
         TitleLine(("", "ok"), ("", "ok"), (visible(text), "tool"), [("1 s", "context")], overflow="wrap"),
         TitleLine(("◆", "ok"), ("", "ok"), (visible(text), "tool"), [(visible(text), "context")], overflow="below"),
     ]  # fmt: skip
@@ -115,6 +117,16 @@ def test_markdown_of_anything_fits_too(text: str, room: int) -> None:
     for row in layout(markdown_lines(source), page(room)):
         assert sum(cell_len(segment.text) for segment in row.strip) == room
         assert "\x1b" not in row.strip.text
+
+
+@given(texts, st.integers(0, 40), st.integers(0, 40))
+def test_a_style_over_a_row_changes_no_character_and_no_width(text: str, start: int, end: int) -> None:
+    (row,) = TextLine(text, wrap="cut").rows(0, page(200))
+    over = restyle(row.strip, start, end, Style(reverse=True))
+    assert over.text == row.strip.text
+    assert sum(cell_len(segment.text) for segment in over) == 200
+    marked = sum(cell_len(segment.text) for segment in over if segment.style and segment.style.reverse)
+    assert max(end - start, 0) - 2 <= marked <= max(end - start, 0) + 1
 
 
 @given(texts, st.integers(20, 60))

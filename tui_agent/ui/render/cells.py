@@ -47,7 +47,7 @@ def fit(text: str, cells: int) -> str:
         return text
     if cells <= 0:
         return ""
-    return text[: _reach(text, cells - 1)].rstrip() + ELLIPSIS
+    return text[: reach(text, cells - 1)].rstrip() + ELLIPSIS
 
 
 def fit_start(text: str, cells: int) -> str:
@@ -72,8 +72,8 @@ def pad(text: str, cells: int) -> str:
     return text + " " * (cells - width(text))
 
 
-def _reach(text: str, cells: int) -> int:
-    """The index up to which the text fits into so many cells."""
+def reach(text: str, cells: int) -> int:
+    """The index up to which the text fits into so many cells; never inside a grapheme, as rich's own cropping may be."""
     if text.isascii():
         return min(cells, len(text))
     used = 0

@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui_agent.ui.render.cells import fit, spaces, width, wrap_hard, wrap_words
+from tui_agent.ui.render.cells import fit, reach, spaces, width, wrap_hard, wrap_words
 from tui_agent.ui.render.plain import source_index
 
 TEXT_WIDTH = 110
@@ -92,10 +92,9 @@ class Page:
         """Make a row from segments of ``used`` cells, filled or cut to the page's width."""
         if used < self.cells:
             segments.append(Segment(spaces(self.cells - used), self.ink.mix()))
-        strip = Strip(segments, max(used, self.cells))
         if used > self.cells:
-            strip = strip.crop(0, self.cells)
-        return Row(strip, line, start, end, lead, min(used, self.cells))
+            segments = cropped(segments, self.cells)
+        return Row(Strip(segments, self.cells), line, start, end, lead, min(used, self.cells))
 
     def blank(self, line: int = 0) -> Row:
         """An empty row."""
@@ -289,6 +288,19 @@ class TitleLine(Line):
             used += width(shown)
         lead = sum(width(text) for text, _ in self.first)
         return page.row(segments, used, number, 0, len(self.source or self.text), lead)
+
+
+def cropped(segments: Sequence[Segment], cells: int) -> list[Segment]:
+    """As many whole graphemes as fit, and blanks for half a one."""
+    kept: list[Segment] = []
+    for text, style, _ in segments:
+        part = text[: reach(text, cells)]
+        kept.append(Segment(part, style))
+        cells -= width(part)
+        if len(part) < len(text):
+            kept.append(Segment(spaces(cells), style))
+            break
+    return kept
 
 
 def squeezed(prefix: Prefix, edge: int) -> Prefix:

@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui_agent.ui.render.cells import width
+from tui_agent.ui.render.cells import reach, width
 from tui_agent.ui.render.lines import Line, Row
 
 _WORD = re.compile(r"[\w./:@~-]+")
@@ -16,14 +16,23 @@ _WORD = re.compile(r"[\w./:@~-]+")
 
 
 def restyle(strip: Strip, start: int, end: int, style: Style) -> Strip:
-    """Put a style over the cells from start to end."""
-    end = min(end, strip.cell_length)
+    """Put a style over the cells from start to end, whole graphemes only."""
     if start >= end:
         return strip
-    middle = [
-        Segment(text, (old or Style.null()) + style, control) for text, old, control in strip.crop(start, end)
-    ]
-    return Strip.join([strip.crop(0, start), Strip(middle, end - start), strip.crop(end, None)])
+    made: list[Segment] = []
+    at = 0
+    for segment in strip:
+        text, old, _ = segment
+        size = width(text)
+        first, last = max(start - at, 0), min(end - at, size)
+        at += size
+        if first >= last:
+            made.append(segment)
+            continue
+        left, right = reach(text, first), reach(text, last)
+        pieces = ((text[:left], old), (text[left:right], (old or Style.null()) + style), (text[right:], old))
+        made += [Segment(piece, look) for piece, look in pieces if piece]
+    return Strip(made, strip.cell_length)
 
 
 def replace(strip: Strip, start: int, text: str, style: Style) -> Strip:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 _STRING = r'[^"\\]*(?:\\.[^"\\]*)*'
 _FIELD = re.compile(rf'"({_STRING})"\s*:\s*"({_STRING})(")?', re.DOTALL)
-_CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+_CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\u[0-9a-fA-F]{0,3})$")
 LONGEST_TAIL = 8000
 """Characters of a growing text that are decoded; the screen shows its last lines only."""
 
@@ -26,13 +26,9 @@ def _decoded(raw: str) -> str:
         raw = raw[start + 2 if start >= 0 else len(raw) - LONGEST_TAIL :]
         if start < 0 and "\\" in raw:
             raw = raw[raw.index("\\") :].lstrip("\\")  # the cut may have halved an escape
-    raw = _CUT_ESCAPE.sub("", raw) if raw.endswith("\\") or ("\\u" in raw[-6:] and not _whole(raw)) else raw
+    if (cut := _CUT_ESCAPE.search(raw)) is not None:
+        raw = raw[: cut.start(1)]
     try:
         return str(json.loads(f'"{raw}"', strict=False))
     except ValueError:
         return raw
-
-
-def _whole(raw: str) -> bool:
-    """Whether the last unicode escape has its four digits."""
-    return re.search(r"\\u[0-9a-fA-F]{4}[^\\]*$", raw) is not None
