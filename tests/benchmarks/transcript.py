@@ -25,7 +25,30 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 CHARACTERS_A_TOKEN = 3.6
-WORDS = ["the", "retry", "delay", "is", "computed", "from", "a", "lock", "that", "workers", "share", "when", "`cache`", "misses", "and", "**two**", "slots", "collide", "so", "the", "queue", "drains"]
+WORDS = [
+    "the",
+    "retry",
+    "delay",
+    "is",
+    "computed",
+    "from",
+    "a",
+    "lock",
+    "that",
+    "workers",
+    "share",
+    "when",
+    "`cache`",
+    "misses",
+    "and",
+    "**two**",
+    "slots",
+    "collide",
+    "so",
+    "the",
+    "queue",
+    "drains",
+]
 
 
 def markdown(tokens: int, seed: int = 1) -> str:
