@@ -113,9 +113,15 @@ def assemble(launch: Launch, *, model: Model | None = None, world: World | None 
     state = State()
     log: EventLog
     start: SessionStart | None = None
+    notes: list[str] = []
     if launch.resume:
         path = Path(launch.resume)
-        log = Log.open(path)
+        log = opened = Log.open(path)
+        notes = [opened.warning] if opened.warning else []
+        if opened.torn:
+            notes.append(
+                f"the last line of the session's log was cut off and is dropped ({opened.torn_bytes} bytes)"
+            )
         for event in read(path):
             state.apply(event)
     else:
@@ -133,7 +139,7 @@ def assemble(launch: Launch, *, model: Model | None = None, world: World | None 
     _take_flags(launch, config, state)
     if config.sessions.keep_days > 0:
         store.expire(config.sessions.keep_days)
-    return Session(agent, Mailbox(agent), path, loaded, start, (*loaded.warnings, *_not_yet(config)))
+    return Session(agent, Mailbox(agent), path, loaded, start, (*loaded.warnings, *notes, *_not_yet(config)))
 
 
 def _not_yet(config: Config) -> list[str]:

@@ -1,4 +1,4 @@
-"""The person's own commands after an edit: which ones apply, one run of one, and what the model reads of it (row 31)."""
+"""The person's own commands after an edit: which ones apply, one run of one, and what the model reads of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: a verdict for every intent, from the person's rules and the confirm mode (rows 30, 33 and 51)."""
+"""Who may do what: a verdict for every intent, from the person's rules and the confirm mode."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class _Script(msgspec.Struct, frozen=True):
 
 def _scripts(text: str, depth: int) -> Iterator[_Script]:
     """The script of a shell text, and those that it hands to other shells."""
-    source = text.encode("utf-8", "replace")
+    source = _armoured(text).encode("ascii")
     root = _PARSER.parse(source if len(source) <= MAX_LENGTH else b"").root_node
     script = _Script()
     stack = [root]
@@ -114,6 +114,15 @@ def _scripts(text: str, depth: int) -> Iterator[_Script]:
                 yield from _scripts(inner, depth + 1)
 
 
+def _armoured(text: str) -> str:
+    """The text in ASCII: tree-sitter-bash looks characters up in C's table of ASCII ones, and others may crash it."""
+    return re.sub(r"%|[^\x00-\x7f]", lambda found: f"%{ord(found[0]):x}%", text)
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"%([0-9a-f]+)%", lambda found: chr(int(found[1], 16)), text)
+
+
 def _words(command: tree_sitter.Node) -> list[str]:
     """Name and arguments of a command, quotes removed; what expands when it runs stays as it is written."""
     wanted = (
@@ -129,7 +138,7 @@ def _words(command: tree_sitter.Node) -> list[str]:
 
 
 def _value(node: tree_sitter.Node) -> str:
-    text = (node.text or b"").decode("utf-8", "replace")
+    text = _bare((node.text or b"").decode("ascii"))
     match node.type:
         case "raw_string":
             return text[1:-1]

@@ -129,3 +129,13 @@ def test_no_line_takes_long(command: str, workspace: Path) -> None:
     began = time.process_time()
     look(command, workspace)
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("before", ["{", "t2\x08{", "${", "$", "a=", "<<", "a[", "{1..", "cat <<E\n"])
+@pytest.mark.parametrize("char", ["é", "\u2028", "\U000771a8", "\U0010ffff"])
+def test_no_character_ends_the_process(before: str, char: str, tmp_path: Path) -> None:
+    look(before + char + "k:" + char, tmp_path)
+
+
+def test_names_beyond_ascii_are_kept(tmp_path: Path) -> None:
+    assert look("cat /größe/日本%20x", tmp_path).outside == ("/größe/日本%20x",)
