@@ -138,4 +138,4 @@ def test_no_character_ends_the_process(before: str, char: str, tmp_path: Path) -
 
 
 def test_names_beyond_ascii_are_kept(tmp_path: Path) -> None:
-    assert look("cat /größe/日本%20x", tmp_path).outside == ("/größe/日本%20x",)
+    assert look("cat /usr/größe/日本%20x", tmp_path).outside == ("/usr/größe/日本%20x",)
