@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,13 @@ class Stage:
                 screen.transcript.flush()
                 screen.refresh_rows()
         await self.pilot.pause()
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Wait for something that a thread or a timer brings."""
+        async with asyncio.timeout(20):
+            while not holds():
+                await self.pilot.pause(0.01)
+        await self.settle()
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)

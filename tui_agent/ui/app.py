@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from tui_agent.ui.screens.start import Start
 
 
-class TuiAgentApp(TerminalApp[int]):
-    """One window on one session at a time."""
+class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
+    """One window on one session at a time. Textual's own keys are left out: its ctrl+q would leave without saving."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -209,7 +209,7 @@ class TuiAgentApp(TerminalApp[int]):
         for error in self.settings.errors:
             self.main.say(error)
         if self.options.replay is None:
-            self.run_worker(self._begin(), group="life", exit_on_error=True)
+            self.run_worker(self._begin, group="life", exit_on_error=True)
 
     async def _begin(self) -> None:
         """Ask what has to be known, then start the engine and say the first words."""
@@ -257,7 +257,7 @@ class TuiAgentApp(TerminalApp[int]):
         """Begin with what was chosen."""
         if start.demo:
             self.launch = msgspec.structs.replace(self.launch, demo=True, cwd=str(demo.prepare()))
-            if not self.options.prompt:
+            if not self.options.prompt and self.main.composer.is_empty:
                 self.main.composer.set_text(demo.PROMPT)
         elif start.browse:
             self.models.choose(self.main, query=f"{start.browse}/")
@@ -282,7 +282,7 @@ class TuiAgentApp(TerminalApp[int]):
         waiting, self._waiting = self._waiting, []
         for command in waiting:
             self.send(command)
-        self.run_worker(self._listen(source), group="engine", exclusive=True)
+        self.run_worker(partial(self._listen, source), group="engine", exclusive=True)
 
     async def _listen(self, source: EventSource) -> None:
         began = time.perf_counter()
@@ -314,7 +314,7 @@ class TuiAgentApp(TerminalApp[int]):
             self.launch = msgspec.structs.replace(self.launch, resume=self.session_path)
         self.gone = ""
         self.main.say("starting the engine again")
-        self.run_worker(self.connect(), group="life")
+        self.run_worker(self.connect, group="life")
 
     def failure_lines(self) -> list[Line]:
         """The card of an engine that has gone: what happened, what is kept, what to do."""
@@ -353,14 +353,14 @@ class TuiAgentApp(TerminalApp[int]):
         """Leave this session, which is kept, for another one; None begins a new one."""
         self.launch = msgspec.structs.replace(self.launch, resume=str(path or ""), demo=False, title="")
         self.session_path = str(path or "")
-        self.run_worker(self._switch(), group="life", exclusive=True)
+        self.run_worker(self._switch, group="life", exclusive=True)
 
     def apply_dry_run(self) -> bool:
         """Go on without the dry run, with what was recorded as the task; False if this is no dry run."""
         if not self.launch.dry_run or not self.session_path:
             return False
         self.launch = msgspec.structs.replace(self.launch, dry_run=False, resume=self.session_path)
-        self.run_worker(self._switch(APPLY), group="life", exclusive=True)
+        self.run_worker(partial(self._switch, APPLY), group="life", exclusive=True)
         return True
 
     async def _switch(self, prompt: str = "") -> None:
@@ -382,7 +382,7 @@ class TuiAgentApp(TerminalApp[int]):
             return
         self._leaving = True
         self.main.say("saving")
-        self.run_worker(self._leave(code), group="end", exit_on_error=False)
+        self.run_worker(partial(self._leave, code), group="end", exit_on_error=False)
 
     async def _leave(self, code: int) -> None:
         self.save_draft()

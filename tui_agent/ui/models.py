@@ -92,7 +92,7 @@ class ModelScreen(PickerScreen[str]):
     def on_mount(self) -> None:
         """Look for servers on this machine."""
         super().on_mount()
-        self.run_worker(self._look())
+        self.run_worker(self._look)
 
     async def _look(self) -> None:
         found = await local.discover()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tui_agent.ui import words
-from tui_agent.ui.render.plain import is_plain
+from tui_agent.ui.render.plain import visible
 
 FOLD_CHARACTERS = 2000
 FOLD_LINES = 12
@@ -25,7 +25,8 @@ def must_fold(text: str) -> bool:
     """Whether a paste is too large for the text area, or holds what must not reach a terminal as it is."""
     if len(text) > FOLD_CHARACTERS or text.count("\n") >= FOLD_LINES:
         return True
-    return not is_plain(text.replace("\n", "").replace("\t", ""))
+    bare = text.replace("\n", " ").replace("\t", " ")
+    return visible(bare) != bare
 
 
 class Pastes:

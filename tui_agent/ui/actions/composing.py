@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui_agent import ui
@@ -298,7 +299,7 @@ class ComposingActions(Group["SessionScreen"]):
         elif found.kind == "command":
             self._offer([] if found.query in commands.BY_NAME else ui.completing.commands(found.query))
         elif found.kind == "path":
-            self.screen.run_worker(self._find_paths(found), group="paths", exclusive=True)
+            self.screen.run_worker(partial(self._find_paths, found), group="paths", exclusive=True)
         else:
             self._offer(ui.completing.values(found.query, self.screen.places.values_of(found.kind)))
 

@@ -177,10 +177,16 @@ class ReadingActions(Group["StageScreen"]):
         return True
 
     def close_find(self, _key: str) -> bool:
-        self.searching = self.settled = False
-        self.screen.transcript.find("")
+        self.leave_find()
         self.screen.closed_overlay()
         return True
+
+    def leave_find(self) -> bool:
+        """Put the search line away; False if it was not there."""
+        was, self.searching, self.settled = self.searching, False, False
+        if was:
+            self.screen.transcript.find("")
+        return was
 
     def found(self, index: int, total: int) -> None:
         """The transcript says where the search is."""

@@ -26,7 +26,7 @@ from tui_agent.ui.fold.page import Handlers
 from tui_agent.ui.words import model_label
 
 AMBER, RED = 0.75, 0.95
-"""Shares of a limit from which its gauge warns and from which it is full (row 3 of the specification)."""
+"""Shares of a limit from which its gauge warns and from which it is full."""
 
 
 class SessionInfo(msgspec.Struct):

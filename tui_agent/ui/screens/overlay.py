@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+EVERYWHERE = frozenset({"app.quit", "agent.interrupt"})
+"""Actions whose keys count whatever lies on top: nobody is locked in, and a run can always be stopped."""
+
 
 class Overlay(ModalScreen[T]):
     """A modal screen whose ``contexts`` say which keys of the keymap count in it."""
@@ -31,6 +34,7 @@ class Overlay(ModalScreen[T]):
         self.owner = app
         """The app, typed; ``Screen.app`` is only known once the screen is shown."""
         self.keys = app.new_resolver()
+        self._outer = app.new_resolver()
 
     def perform(self, action: str, key: str) -> bool:
         """Do an action; False leaves the key to ``typed``."""
@@ -48,6 +52,10 @@ class Overlay(ModalScreen[T]):
             taken = self.perform(found.action.id, event.key)
         elif isinstance(found, Pending | Unbound):
             taken = True
+        else:
+            beyond = self._outer.feed(event.key, ("app",), event.time)
+            if isinstance(beyond, Hit) and beyond.action.id in EVERYWHERE:
+                taken = self.owner.main.perform(beyond.action.id, event.key)
         if not taken:
             taken = self.typed(event)
         event.stop()

@@ -60,7 +60,7 @@ class ReplayScreen(StageScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.run_worker(self._open())
+        self.run_worker(self._open)
 
     async def _open(self) -> None:
         recorded = await asyncio.to_thread(self._read)

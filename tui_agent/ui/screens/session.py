@@ -132,11 +132,11 @@ class SessionScreen(StageScreen):
     @property
     def has_overlay(self) -> bool:
         """Whether something of this screen lies over it that escape closes."""
-        return bool(self.editing) or self.sidebar.over
+        return bool(self.editing) or self.reading.searching or self.sidebar.over
 
     def close_overlay(self) -> bool:
         """Close the topmost such thing; False if there is none."""
-        if self.composing.leave_edit() or self.reading.close_sidebar():
+        if self.composing.leave_edit() or self.reading.leave_find() or self.reading.close_sidebar():
             self.closed_overlay()
             return True
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -80,7 +81,7 @@ class SessionsScreen(PickerScreen[SessionSummary]):
 
     def load(self) -> None:
         """Read the list again."""
-        self.run_worker(self._load(), group="load", exclusive=True)
+        self.run_worker(self._load, group="load", exclusive=True)
 
     async def _load(self) -> None:
         store, project = self.owner.library.store, None if self.everywhere else self.owner.cwd
@@ -152,7 +153,7 @@ class SessionsScreen(PickerScreen[SessionSummary]):
                 )
                 self.load()
         elif keep and text.strip():
-            self.run_worker(self._find(text), group="load", exclusive=True)
+            self.run_worker(partial(self._find, text), group="load", exclusive=True)
         else:
             super().search("")
             self.replace(self._rows)
@@ -223,7 +224,7 @@ class SessionsScreen(PickerScreen[SessionSummary]):
     def _look(self, summary: SessionSummary, _width: int, height: int) -> list[Line]:
         if summary.id not in self._previews:
             self._previews[summary.id] = [([("…", "dim")], [])]
-            self.run_worker(self._read_preview(summary), group="preview", exclusive=True)
+            self.run_worker(partial(self._read_preview, summary), group="preview", exclusive=True)
         return self._previews[summary.id][:height]
 
     async def _read_preview(self, summary: SessionSummary) -> None:

@@ -99,7 +99,7 @@ class StartScreen(PickerScreen[Start]):
     def on_mount(self) -> None:
         """Look for servers on this machine."""
         super().on_mount()
-        self.run_worker(self._look())
+        self.run_worker(self._look)
 
     async def _look(self) -> None:
         found = await local.discover()
