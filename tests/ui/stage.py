@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,17 @@ START = 1_767_225_600.0
 class Stage:
     """What a test holds: the app, its screen, and the two ends of the pipe."""
 
-    def __init__(self, app: TuiAgentApp, pilot: Pilot[int], source: ScriptedSource) -> None:
+    def __init__(self, app: TuiAgentApp, pilot: Pilot[int], sources: list[ScriptedSource]) -> None:
         self.app = app
         self.pilot = pilot
-        self.source = source
+        self.sources = sources
         self.seq = 0
         self.ts = START
+
+    @property
+    def source(self) -> ScriptedSource:
+        """The engine of now: the last one that was started."""
+        return self.sources[-1]
 
     @property
     def screen(self) -> SessionScreen:
@@ -105,8 +110,7 @@ class Stage:
 
     async def settle(self) -> None:
         """Wait until everything that was fed or pressed is on the screen."""
-        while not self.source.idle:
-            await asyncio.sleep(0)
+        await self.source.drained()
         await self.pilot.pause()
         for screen in self.app.screen_stack:
             if isinstance(screen, SessionScreen):
@@ -159,7 +163,7 @@ async def on_stage(
     options: UiOptions | None = None,
     launch: Launch | None = None,
     begin: bool = True,
-) -> AsyncIterator[Stage]:
+) -> AsyncGenerator[Stage]:
     """Run the app with a scripted source; the clock stands still."""
     cwd = Path.cwd()
     launch = launch or Launch(cwd=str(cwd), overrides={"model": MODEL})
@@ -176,6 +180,6 @@ async def on_stage(
             while not (sources and sources[-1].started):
                 await pilot.pause()
             await pilot.pause()
-        stage = Stage(app, pilot, sources[-1] if sources else ScriptedSource())
+        stage = Stage(app, pilot, sources or [ScriptedSource()])
         yield stage
         app.leave()

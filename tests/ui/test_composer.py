@@ -272,7 +272,7 @@ async def test_the_editors_text_comes_back_and_is_not_sent(
     script.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(script))
     async with on_stage() as stage:
-        monkeypatch.setattr(stage.app, "suspend", lambda: _Nothing())
+        monkeypatch.setattr(stage.app, "suspend", _Nothing)
         await stage.type("draft")
         await stage.press("ctrl+g")
         assert stage.composer.text == "written elsewhere"
@@ -287,7 +287,7 @@ class _Nothing:
 async def test_an_editor_that_fails_leaves_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor")
     async with on_stage() as stage:
-        monkeypatch.setattr(stage.app, "suspend", lambda: _Nothing())
+        monkeypatch.setattr(stage.app, "suspend", _Nothing)
         await stage.type("draft")
         await stage.press("ctrl+g")
         assert stage.composer.text == "draft"

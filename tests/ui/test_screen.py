@@ -367,10 +367,9 @@ async def test_a_dead_engine_is_told_and_started_again(home: Path) -> None:
         assert "killed by SIGKILL" in stage.card
         assert "session 20260101-000000-k3j9" in stage.card
         assert stage.rows("activity").strip() == ""
-        old = stage.source
         await stage.press("r")
         await stage.until(lambda: stage.app.launch.resume == str(log) and not stage.app.gone)
-        assert stage.app._source is not old
+        assert len(stage.sources) == 2
         assert stage.card == ""
 
 
@@ -379,8 +378,8 @@ async def test_what_is_said_to_a_dead_engine_starts_it_and_is_not_lost() -> None
         stage.source.end("the engine ended with code 1")
         await stage.until(lambda: stage.app.gone)
         await stage.type("go on\n")
-        await stage.until(lambda: getattr(stage.app._source, "sent", []))
-        assert stage.app._source.sent == [cmd.Prompt(text="go on")]
+        await stage.until(lambda: stage.source.sent)
+        assert stage.sent == [cmd.Prompt(text="go on")]
 
 
 async def test_a_resumed_session_shows_its_past_first() -> None:

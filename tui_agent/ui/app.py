@@ -23,7 +23,7 @@ from tui_agent.config.trust import Trust, powers
 from tui_agent.config.yamlfile import Parsed
 from tui_agent.core.commands import Command, Interrupt, Prompt
 from tui_agent.core.errors import EngineGone
-from tui_agent.core.events import Event, Ready
+from tui_agent.core.events import AgentEnd, ApprovalRequested, Event, GuardTripped, QuestionAsked, Ready
 from tui_agent.engine import demo
 from tui_agent.engine.launch import Launch
 from tui_agent.ui import screens
@@ -149,7 +149,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
 
     def new_view(self) -> View:
         """An empty view with this app's keys and wishes."""
-        return View(key=self._label, fold_reasoning=self.config.ui.show_reasoning != "open")
+        return View(key=self._label, reasoning=self.config.ui.show_reasoning)
 
     def _label(self, action: str) -> str:
         return self.keymap.hint(action)
@@ -300,6 +300,14 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             self.session_path, self.tool_names = event.path, event.tools
             if not self.main.view.meters.model:
                 self.main.view.meters.model = event.model
+        elif isinstance(event, AgentEnd | ApprovalRequested | QuestionAsked | GuardTripped):
+            self._call_person()
+
+    def _call_person(self) -> None:
+        """Something is over or waits: ring, if the person looks elsewhere and wants it."""
+        wish = self.config.ui.notify
+        if wish == "always" or (wish == "unfocused" and not self.app_focus):
+            self.bell()
 
     def _lost(self, why: str) -> None:
         """The engine has gone; its log has not."""

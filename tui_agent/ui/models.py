@@ -11,6 +11,7 @@ from tui_agent.llm import catalog, credentials, local
 from tui_agent.llm.catalog import KnownModel
 from tui_agent.ui import words
 from tui_agent.ui.screens.picker import Choice, Item, PickerScreen
+from tui_agent.ui.screens.start import FIRST_CHOICE
 
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
@@ -58,9 +59,13 @@ class ModelList:
             Item(alias, alias, note=entry.name, mark="★", search=entry.name)
             for alias, entry in self.app.config.models.items()
         ]
-        known = sorted(
-            catalog.known(), key=lambda model: (model.name.partition("/")[0] not in have, model.name)
-        )
+        rank = {provider: number for number, provider in enumerate(FIRST_CHOICE)}
+
+        def order(model: KnownModel) -> tuple[bool, int, str]:
+            provider = model.name.partition("/")[0]
+            return provider not in have, rank.get(provider, len(rank)), model.name
+
+        known = sorted(catalog.known(), key=order)
         for model in known:
             usable = model.name.partition("/")[0] in have
             items.append(

@@ -89,6 +89,8 @@ class ScriptedSource:
         self.started = False
         self._past = past
         self._fed = self._taken = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
     def history(self) -> Iterable[Event]:
@@ -101,11 +103,12 @@ class ScriptedSource:
         while (event := await self._queue.get()) is not None:
             yield event
             self._taken += 1
+            if self._taken == self._fed:
+                self._idle.set()
 
-    @property
-    def idle(self) -> bool:
-        """Whether everything that was fed has been taken in."""
-        return self._fed == self._taken
+    async def drained(self) -> None:
+        """Wait until everything that was fed has been taken in."""
+        await self._idle.wait()
 
     def send(self, command: Command) -> None:
         if self.failure:
@@ -119,6 +122,7 @@ class ScriptedSource:
         """These happen now."""
         for event in events:
             self._fed += 1
+            self._idle.clear()
             self._queue.put_nowait(event)
 
     def end(self, failure: str = "") -> None:

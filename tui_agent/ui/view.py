@@ -58,11 +58,11 @@ class View:
         self,
         *,
         key: Key = shipped_key,
-        fold_reasoning: bool = True,
+        reasoning: Literal["folded", "open", "hidden"] = "folded",
     ) -> None:
         self.page = Page()
         self.tools = Tools(self.page)
-        self.messages = Messages(self.page, self.tools, fold_reasoning=fold_reasoning)
+        self.messages = Messages(self.page, self.tools, reasoning)
         self.meters = Meters()
         self.run = Run(self.page)
         self.notices = Notices(self.page)

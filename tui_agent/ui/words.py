@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 
 def money(usd: float) -> str:
-    """``$0.04``, ``$0.0042``, ``$3.10``: two significant digits under a dollar, cents above."""
+    """``$3.10``, ``$0.04``; below a cent two significant digits, ``$0.0042``."""
     if usd <= 0:
         return "$0.00"
-    if usd >= 0.095:
+    if usd >= 0.01:
         return f"${usd:,.2f}"
-    digits = 2
-    while digits < 6 and round(usd, digits) < 0.095 and usd < 10 ** (1 - digits):
-        digits += 1
+    digits = min(1 - math.floor(math.log10(usd)), 6)
     return f"${usd:.{digits}f}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from tui_agent.core.events import (
@@ -43,10 +45,10 @@ class Stream(msgspec.Struct):
 class Messages:
     """Folds messages; tool calls inside a message go to ``Tools``."""
 
-    def __init__(self, page: Page, tools: Tools, *, fold_reasoning: bool) -> None:
+    def __init__(self, page: Page, tools: Tools, reasoning: Literal["folded", "open", "hidden"]) -> None:
         self.page = page
         self.tools = tools
-        self.fold_reasoning = fold_reasoning
+        self.reasoning = reasoning
         self.stream: Stream | None = None
         self.first_prompt = ""
         self.interrupted_words = 0
@@ -137,10 +139,10 @@ class Messages:
 
     def _reasoning(self, stream: Stream, text: str) -> None:
         if stream.reasoning is None:
-            if not text.strip():
+            if not text.strip() or self.reasoning == "hidden":
                 return
             stream.reasoning = self.page.add(
-                ReasoningBlock(f"{stream.id}:r", live=True, folded=self.fold_reasoning)
+                ReasoningBlock(f"{stream.id}:r", live=True, folded=self.reasoning == "folded")
             )
         self.page.append(stream.reasoning, text)
 
@@ -164,12 +166,12 @@ class Messages:
 
     def _finish_reasoning(self, stream: Stream, message: Message) -> None:
         block, text = stream.reasoning, message.reasoning
-        if not text.strip():
+        if not text.strip() or self.reasoning == "hidden":
             if block is not None:
                 self.page.remove(block)
             return
         if block is None:
-            block = self.page.add(ReasoningBlock(f"{message.id}:r", text, folded=self.fold_reasoning))
+            block = self.page.add(ReasoningBlock(f"{message.id}:r", text, folded=self.reasoning == "folded"))
         else:
             block.text = text
         block.seq, block.live = self.page.seq, False

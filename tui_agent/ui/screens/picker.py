@@ -43,7 +43,7 @@ def matching(items: Sequence[Item[T]], query: str) -> list[Item[T]]:
     scored: list[tuple[float, int, Item[T]]] = []
     for index, item in enumerate(items):
         text = f"{item.text} {item.search}".casefold()
-        score = 200.0 - text.find(needle) * 0.01 if needle in text else fuzz.partial_ratio(needle, text)
+        score = 200.0 if needle in text else fuzz.partial_ratio(needle, text)
         if needle not in text and not all(part in text for part in needle.split()):
             score = min(score, fuzz.WRatio(needle, item.text.casefold()))
         if score >= max(ENOUGH, 90 - 5 * len(needle)) or needle in text:

@@ -50,5 +50,5 @@ def _details(view: View, activity: Activity, now: float) -> list[str]:
         parts.append(words.whole_seconds(elapsed) + (f" of {words.seconds(activity.limit)}" if near else ""))
     if activity.data and now - activity.data >= QUIET:
         parts.append(f"no data {words.whole_seconds(now - activity.data)}")
-    parts.append("esc stops" if activity.kind != "tool" else "esc stops, ctrl+c when it is done")
+    parts.append("esc stops" if activity.kind != "tool" else "esc stops · ctrl+c lets it finish")
     return parts

@@ -19,7 +19,7 @@ Line = tuple[Sequence[Span], Sequence[Span]]
 """Spans on the left and on the right."""
 
 
-def paint(palette: Palette, line: Line, width: int, base: str = "text") -> Strip:
+def paint(palette: Palette, line: Line, width: int, blank: Style) -> Strip:
     """One row of exactly ``width`` cells: the right part stands if it fits beside the left, the left is cut last."""
     left, right = line
     right_width = sum(cells.width(visible(text)) for text, _ in right)
@@ -27,7 +27,6 @@ def paint(palette: Palette, line: Line, width: int, base: str = "text") -> Strip
     if left_width + (2 if right else 0) + right_width > width and right_width > width // 3:
         right, right_width = (), 0
     room = width - right_width - (2 if right else 0)
-    blank = palette.style(base)
     segments = _fit(palette, left, room, blank)
     used = sum(cells.width(segment.text) for segment in segments)
     segments.append(Segment(" " * (width - used - right_width), blank))
@@ -99,4 +98,4 @@ class Rows(Widget, can_focus=False):
         """Row ``y``, blank below the last one."""
         width = self.size.width
         line: Line = self._lines[y] if 0 <= y < len(self._lines) else ((), ())
-        return paint(self._palette, line, width, self._base)
+        return paint(self._palette, line, width, self.rich_style + self._palette.style(self._base))
