@@ -15,6 +15,7 @@ import errno
 import fcntl
 import os
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -64,7 +65,7 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 
 KEYS = {
     "enter": "\r", "escape": "\x1b", "tab": "\t", "backspace": "\x7f", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C",
-    "left": "\x1b[D", "ctrl+c": "\x03", "ctrl+d": "\x04", "ctrl+q": "\x11", "f1": "\x1bOP", "f4": "\x1bOS",
+    "left": "\x1b[D", "shift+left": "\x1b[1;2D", "ctrl+c": "\x03", "ctrl+d": "\x04", "ctrl+q": "\x11", "f1": "\x1bOP", "f4": "\x1bOS",
     "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "space": " ",
 }  # fmt: skip
 """Key names to the bytes a terminal sends."""
@@ -100,6 +101,7 @@ class Terminal:
 
     def __enter__(self) -> Self:
         self._outer, self.inner = os.openpty()
+        self._bell = os.pipe()
         self.resize(self.columns, self.rows, tell=False)
         self.settings = termios.tcgetattr(self.inner)
         """The line's settings before the program came."""
@@ -119,13 +121,24 @@ class Terminal:
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.inner)
-        self._reader.join(PATIENCE)
-        os.close(self._outer)
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close the terminal, as when its window is closed."""
+        if self._reader.is_alive():
+            os.write(self._bell[1], b"!")
+            self._reader.join()
+        if self._outer >= 0:
+            os.close(self._outer)
+            os.close(self._bell[0])
+            os.close(self._bell[1])
+            self._outer = -1
 
     def _read(self) -> None:
         while True:
             try:
-                data = os.read(self._outer, 1 << 16)
+                ready, _, _ = select.select([self._outer, self._bell[0]], [], [])
+                data = b"" if self._bell[0] in ready else os.read(self._outer, 1 << 16)
             except OSError as error:
                 if error.errno != errno.EIO:  # the last one on the other side has gone
                     raise
@@ -189,7 +202,7 @@ class Terminal:
                 return found
             with self._news:
                 if self._fed == len(self.pieces):
-                    if self._ended:
+                    if self._ended and isinstance(what, str):
                         break
                     self._news.wait(GLANCE)
             if time.monotonic() > end:

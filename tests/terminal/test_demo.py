@@ -40,4 +40,44 @@ def test_the_demo_runs_to_its_end_card_and_answers_what_is_said_meanwhile() -> N
 
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
+        assert terminal.logged(ev.SessionEnd)
         assert f"tui-agent -r {log[0].id}" in terminal.text  # type: ignore[union-attr]
+
+
+def test_the_first_start_offers_the_demo_and_keeps_what_was_written_before() -> None:
+    with Terminal() as terminal:
+        terminal.wait_for("which model?")
+        terminal.wait_for("the demo")
+        terminal.press("escape")
+        terminal.wait_for(PROMPT)
+        terminal.send("my own words")
+        terminal.wait_for("my own words")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    with Terminal(env={"TUI_AGENT_DEMO_SPEED": "20"}) as terminal:
+        terminal.wait_for("which model?")
+        terminal.wait_for("the demo")
+        terminal.press("enter")
+        terminal.wait_for("my own words")
+        terminal.wait_for("· demo")
+        terminal.press("enter")
+        terminal.wait_for("done · success")
+    with Terminal() as terminal:
+        terminal.wait_for("which model?")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+def test_it_follows_the_size_of_the_window() -> None:
+    with Terminal("--demo", columns=120, rows=40, env={"TUI_AGENT_DEMO_SPEED": "20"}) as terminal:
+        terminal.wait_for("done · success")
+        terminal.wait_for(PROMPT)
+        for columns, rows in ((80, 24), (60, 16), (100, 30)):
+            terminal.resize(columns, rows)
+            frame = "╭" + "─" * (columns - 2) + "╮"
+            terminal.wait_for(lambda frame=frame: frame in terminal.text)
+            terminal.wait_for("done · success")
+            terminal.send("x")
+            terminal.wait_for("│ x")
+            terminal.press("backspace")
+            terminal.wait_for(PROMPT)

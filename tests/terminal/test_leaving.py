@@ -1,5 +1,6 @@
 """Leaving, by every door: the terminal is as it was, and the last words say how to go on."""
 
+import base64
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ import termios
 import pytest
 
 from tests.fakes.processes import alive
-from tests.terminal.terminal import MARK, Terminal, newest_log
+from tests.terminal.terminal import MARK, PATIENCE, Terminal, newest_log
 from tui_agent.config.paths import Paths
 from tui_agent.core import events as ev
 
@@ -53,6 +54,18 @@ def test_the_terminal_is_as_it_was_and_the_last_words_say_how_to_go_on(how: str)
         assert not alive(engine)
         (end,) = terminal.logged(ev.AgentEnd)
         assert end.stop_reason == ("user_interrupt" if working else "llm_done")
+        assert terminal.logged(ev.SessionEnd)
+
+
+def test_when_the_window_closes_the_session_is_saved() -> None:
+    with Terminal("--demo", env={"TUI_AGENT_DEMO_SPEED": "0.5"}) as terminal:
+        terminal.wait_for("I'll look")
+        engine = terminal.engine()
+        terminal.hang_up()
+        terminal.process.wait(PATIENCE)
+        terminal.wait_for(lambda: not alive(engine))
+        (end,) = terminal.logged(ev.AgentEnd)
+        assert end.stop_reason == "user_interrupt"
         assert terminal.logged(ev.SessionEnd)
 
 
@@ -115,9 +128,14 @@ def test_the_order_of_ctrl_c_and_of_escape() -> None:
         terminal.press("escape")
         terminal.wait_gone("show all keys")
         assert terminal.logged(ev.InterruptRequested) == []
-        # Ctrl+C while it works: graceful; the draft stays. Again: at once.
+        # Ctrl+C with a selection copies it; the run goes on.
         terminal.send("my draft")
         terminal.wait_for("my draft")
+        terminal.press(*["shift+left"] * 5, "ctrl+c")
+        terminal.wait_for("copied")
+        assert b"\x1b]52;c;" + base64.b64encode(b"draft") in terminal.raw
+        assert terminal.logged(ev.InterruptRequested) == []
+        # Ctrl+C while it works stops it; the draft stays.
         terminal.press("ctrl+c")
         terminal.wait_for("stopped by you")
         terminal.expect("my draft" in terminal.text, "the draft was lost")

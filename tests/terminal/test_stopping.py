@@ -66,7 +66,12 @@ def test_escape_closes_the_stream_and_ends_the_process_group() -> None:
 
 
 def test_ctrl_c_lets_a_command_end_and_asks_the_model_no_more() -> None:
-    script = [call("run_command", command="echo begun; sleep 3; echo ended > result.txt"), say("Not lost.")]
+    stubborn = f"sleep 100.{os.getpid()}"
+    script = [
+        call("run_command", command="echo begun; sleep 3; echo ended > result.txt"),
+        say("Not lost."),
+        call("run_command", command=f"trap '' INT TERM; echo deaf; {stubborn}"),
+    ]
     with FakeLLM(script) as fake, Terminal("--confirm", "yolo", env=with_model(fake)) as terminal:
         terminal.wait_for(PROMPT)
         terminal.say("run it")
@@ -83,5 +88,18 @@ def test_ctrl_c_lets_a_command_end_and_asks_the_model_no_more() -> None:
         terminal.expect("half a thought" in terminal.text, "the draft was lost")
         terminal.press("enter")
         terminal.wait_for("Not lost.")
+        terminal.say("once more")
+        terminal.wait_for("│ deaf")
+        terminal.press("ctrl+c")
+        terminal.wait_for("again")
+        terminal.press("ctrl+c")
+        terminal.wait_for(lambda: not running(stubborn), timeout=GONE)
+        terminal.wait_for(lambda: len(terminal.logged(ev.AgentEnd)) == 3)
+        assert [asked.how for asked in terminal.logged(ev.InterruptRequested)] == [
+            "graceful",
+            "graceful",
+            "now",
+        ]
+        assert len(fake.requests) == 3
     assert problems(fake.requests[1]) == []
     assert user_texts(fake.requests[1]) == ["run it", "half a thought"]
