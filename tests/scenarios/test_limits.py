@@ -221,6 +221,32 @@ async def test_the_person_gives_a_slow_step_another_try(tmp_path: Path) -> None:
     assert (b.end.stop_reason, b.end.final_output) == ("llm_done", "in time")
 
 
+async def test_headless_the_total_timeout_cuts_a_long_stream_and_a_long_tool(tmp_path: Path) -> None:
+    def script(request: Request) -> Turn:
+        return Turn("half", hang=True) if request.tools else Turn("closed")
+
+    b = bench(tmp_path, script, limits=Limits(timeout=0.2))
+    end = await b.run()
+    assert (end.stop_reason, end.final_output) == ("timeout", "closed")
+
+    async def wait(*_: Any) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    slow = bench(
+        tmp_path, lambda r: Turn(calls=(("slow", {}),)) if r.tools else Turn("closed"), limits=Limits(timeout=0.2),
+        registry=[FakeTool("slow", wait)],
+    )  # fmt: skip
+    slow.mailbox.prompt("go")
+    await slow.until(ev.ToolExecutionStart)
+    slow.clock.time += 1
+    await asyncio.wait_for(slow.mailbox.idle(), 5)
+    assert (slow.end.stop_reason, slow.end.final_output) == ("timeout", "closed")
+    ended = slow.of(ev.ToolExecutionEnd)[0]
+    assert ended.status == "interrupted"
+    assert "the time for this run is over" in ended.text
+
+
 # ---- budget
 
 

@@ -348,6 +348,19 @@ class Agent:
             step_timeout=section.step_timeout, stall_timeout=section.stall_timeout,
         )  # fmt: skip
 
+    def time_left(self) -> float | None:
+        """Seconds until the run's timeout cuts what runs; None: nothing is cut (no timeout, or a person can be asked first)."""
+        run = self.state.run
+        if run is None or run.timeout is None or self.kit.interactive:
+            return None
+        return max(0.05, run.timeout - (self.kit.world.now() - run.started - run.waited))
+
+    def time_for_a_call(self) -> float:
+        """The step timeout of the next model call, shortened to what is left of the run's time. Seconds, 0 = none."""
+        run = self.state.run
+        limit, left = (run.limits.step_timeout if run else 0.0), self.time_left()
+        return limit if left is None else min(limit, left) if limit else left
+
     # ---- what running calls need
 
     def live_output(self, call_id: str, text: str) -> None:

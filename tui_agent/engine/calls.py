@@ -69,10 +69,16 @@ class Batch:
         self._running: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._stopping = False
+        self._began: dict[str, float] = {}
         self._grace_timer: asyncio.TimerHandle | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._why, self._why_not_started = INTERRUPTED, NOT_STARTED
 
     async def run(self) -> None:
         """Answer every call, in groups that may overlap; what was not started when a cut came is answered as such."""
+        left = self._agent.time_left()
+        if left is not None:
+            self._deadline = asyncio.get_running_loop().call_later(left, self._out_of_time)
         try:
             for group in self._groups():
                 if self._stopping:
@@ -80,8 +86,15 @@ class Batch:
                 self._running = {asyncio.create_task(self._answer(call)) for call in group}
                 await asyncio.gather(*self._running)
         finally:
-            if self._grace_timer is not None:
-                self._grace_timer.cancel()
+            for timer in (self._grace_timer, self._deadline):
+                if timer is not None:
+                    timer.cancel()
+
+    def _out_of_time(self) -> None:
+        """The run's time is over while calls run, and nobody is there to be asked."""
+        self._why, self._why_not_started = OUT_OF_TIME, NOT_STARTED_IN_TIME
+        self._stopping = True
+        self._kill()
 
     def interrupt(self, grace: float) -> None:
         """Start nothing new; end what runs after ``grace`` seconds (0: at once). A later call can only shorten it."""
@@ -116,10 +129,10 @@ class Batch:
     async def _answer(self, call: Call) -> None:
         """One call from check to answer; a cut while it runs is an answer too."""
         agent = self._agent
-        began = agent.kit.world.now()
+        self._began[call.id] = agent.kit.world.now()
         try:
             async with self._slots:
-                began = agent.kit.world.now()
+                self._began[call.id] = agent.kit.world.now()
                 end = await self._run_one(call)
         except Refused as refused:
             end = self._ended(call, refused.status, refused.text, summary=refused.summary)
@@ -130,7 +143,8 @@ class Batch:
         except Exception as error:  # noqa: BLE001 - a foreign tool may raise anything: the model reads it, the log has it
             agent.log_error(f"tool {call.name}", error)
             end = self._ended(call, "error", f"{type(error).__name__}: {error}", summary=type(error).__name__)
-        agent.emit(msgspec.structs.replace(end, duration=round(max(0.0, agent.kit.world.now() - began), 3)))
+        took = max(0.0, agent.kit.world.now() - self._began[call.id])
+        agent.emit(msgspec.structs.replace(end, duration=round(took, 3)))
 
     async def _run_one(self, call: Call) -> ev.ToolExecutionEnd:
         agent, kit = self._agent, self._agent.kit
@@ -145,6 +159,7 @@ class Batch:
             raise Refused("denied", f"Not allowed: {verdict.why}", "denied")
         if verdict.action == "ask":
             call, intent, note = await self._approved(tool, call, intent, verdict, context)
+            self._began[call.id] = kit.world.now()  # a person's thinking is no time that the tool took
         agent.emit(
             ev.ToolExecutionStart(
                 call=call,
@@ -262,9 +277,9 @@ class Batch:
     def _cut(self, call: Call) -> ev.ToolExecutionEnd:
         opened = self._agent.state.open_calls.get(call.id)
         if opened is None or not opened.started:
-            return self._ended(call, "not_started", NOT_STARTED, summary="not started")
+            return self._ended(call, "not_started", self._why_not_started, summary="not started")
         output = self._agent.take_live_output(call.id)
-        text = f"{INTERRUPTED}\nOutput until then:\n{output}" if output.strip() else INTERRUPTED
+        text = f"{self._why}\nOutput until then:\n{output}" if output.strip() else self._why
         return self._ended(call, "interrupted", text, summary="interrupted", output=output)
 
     def _ended(
@@ -288,6 +303,8 @@ class Batch:
 
 
 INTERRUPTED = "[Interrupted by the person before it finished; it may have had effects.]"
+OUT_OF_TIME = "[Ended before it finished: the time for this run is over; it may have had effects.]"
+NOT_STARTED_IN_TIME = "[Not started: the time for this run is over.]"
 NOT_STARTED = "[Not started: the person interrupted the run.]"
 
 

@@ -41,7 +41,7 @@ async def call_model(agent: Agent, *, grace: bool = False, closing: bool = False
     purpose: ev.Purpose = "close" if closing else "turn"
     spec = agent.kit.resolve(run.model)
     if not closing:
-        agent.emit(ev.TurnStart(step=run.iterations.used + (0 if grace else 1), grace=grace))
+        agent.emit(ev.TurnStart(step=run.iterations.used + 1, grace=grace))
     messages = agent.api_messages()
     request = Request(
         model=spec,
@@ -49,7 +49,7 @@ async def call_model(agent: Agent, *, grace: bool = False, closing: bool = False
         messages=tuple(messages),
         tools=() if closing else agent.tool_schemas(),
         max_output=guards.output_cap(state),
-        step_timeout=run.limits.step_timeout,
+        step_timeout=run.limits.step_timeout if closing else agent.time_for_a_call(),
         stall_timeout=run.limits.stall_timeout,
         plain=run.plain,
         session_id=state.id,
