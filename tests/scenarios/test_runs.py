@@ -360,6 +360,16 @@ async def test_approvals(tmp_path: Path, decision: ev.Decision, status: str, ran
         assert "rather not" in b.requests[1].messages[-1].results[0].text
 
 
+async def test_the_time_a_person_thinks_is_not_the_time_a_tool_took(tmp_path: Path) -> None:
+    b = bench(tmp_path, [Turn(calls=(("edit", {"path": "a"}),)), Turn("end")], interactive=True)
+    b.mailbox.prompt("go")
+    asked = await b.until(ev.ApprovalRequested)
+    b.clock.time += 60
+    b.mailbox.handle(cmd.Approve(id=asked.id, decision="once"))
+    await b.mailbox.idle()
+    assert 0 < b.of(ev.ToolExecutionEnd)[0].duration < 1
+
+
 async def test_an_edited_approval_runs_the_edit_and_tells_the_model(tmp_path: Path) -> None:
     registry = tools()
     b = bench(
