@@ -91,6 +91,13 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(done.exit_code)
     except click.Abort:
         sys.exit(130)
+    except click.UsageError as error:
+        if error.ctx is not None and error.ctx.info_name == _OPEN:
+            words = sys.argv[1:] if argv is None else argv
+            click.echo(_meant(error, words), err=True)
+        else:
+            error.show(sys.stderr)
+        sys.exit(EXIT_CONFIG)
     except click.ClickException as error:
         error.show(sys.stderr)
         sys.exit(error.code if isinstance(error, _Plain) else EXIT_CONFIG)
@@ -123,6 +130,23 @@ def directory(value: str) -> Path:
     meant = f" Did you mean the command {near[0]!r}?" if near else ""
     what = "is not a folder" if path.exists() else "does not exist"
     raise fail(f"tui-agent: {value}: {what}.{meant}")
+
+
+def _meant(error: click.UsageError, words: list[str]) -> str:
+    """What is wrong with a command line that opens the screen, and which command or option was probably meant."""
+    text = error.format_message()
+    given = next((word for word in words if word in COMMANDS), "")
+    near = difflib.get_close_matches(words[0], COMMANDS, 1) if words else []
+    hint = ""
+    if isinstance(error, click.NoSuchOption):
+        if not error.possibilities and difflib.get_close_matches(error.option_name, ["--version"]):
+            hint = " Did you mean --version?"
+    elif given:
+        hint = f" Options come after the command: tui-agent {given} …"
+    elif near:
+        hint = f" Did you mean the command {near[0]!r}?"
+    stop = "" if text.endswith((".", "?)")) else "."
+    return f"tui-agent: {text}{stop}{hint}\nTry 'tui-agent --help'."
 
 
 def _silence_stdout() -> None:

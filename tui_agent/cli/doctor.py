@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -147,6 +148,15 @@ def _credentials() -> Iterator[Finding]:
         yield "ok", "credentials", f"{provider}: {variable} is set", ""
 
 
+def _writable(folder: Path) -> bool:
+    """Tried, because what a superuser may do and what a read-only file system allows is not in the permissions."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
 def _stores() -> Iterator[Finding]:
     from tui_agent.config.paths import Paths
 
@@ -157,7 +167,7 @@ def _stores() -> Iterator[Finding]:
         ("config", paths.config_dir),
     ):
         existing = next(each for each in (folder, *folder.parents) if each.exists())
-        writable = os.access(existing, os.W_OK)
+        writable = _writable(existing)
         yield (
             "ok" if writable else "bad",
             what,

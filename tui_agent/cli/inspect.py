@@ -12,6 +12,7 @@ from tui_agent.cli import EXIT_CONFIG, fail
 from tui_agent.cli.options import loaded
 
 if TYPE_CHECKING:
+    from tui_agent.config.load import Loaded
     from tui_agent.llm.catalog import KnownModel
     from tui_agent.llm.local import LocalModel
 
@@ -81,8 +82,11 @@ def _print_local(found: list[LocalModel]) -> None:
 def config(**values: Any) -> int:
     """The effective configuration, each value with the file and line it came from."""
     from tui_agent.config.report import effective
+    from tui_agent.config.yamlfile import visible
 
     settings = loaded(Path.cwd(), values)
+    for file in settings.files:
+        click.echo(f"# {visible(str(file))}{_standing(file, settings)}")
     rows = effective(settings)
     width = max(len(row.key) for row in rows)
     for row in rows:
@@ -90,6 +94,15 @@ def config(**values: Any) -> int:
     for warning in settings.warnings:
         click.echo(warning, err=True)
     return 0
+
+
+def _standing(file: Path, settings: Loaded) -> str:
+    """Why a file of settings counts for nothing, if it does."""
+    if not file.exists():
+        return ": not there"
+    if settings.untrusted_project and settings.project is not None and file.parent == settings.project:
+        return ": left out, the folder is not trusted"
+    return ""
 
 
 @click.command(context_settings=_HELP)

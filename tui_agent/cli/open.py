@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tui_agent.cli import directory, fail
-from tui_agent.cli.options import loaded, overrides, session_path, shared
+from tui_agent.cli.options import loaded, overrides, ready, session_path, shared
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,6 +25,7 @@ def open_ui(dir: str, **values: Any) -> int:
     check_terminal()
     settings = loaded(cwd, values)
     resume = session_path(cwd, values)
+    ready(settings)
     if values["keybindings"] and not Path(values["keybindings"]).expanduser().is_file():
         raise fail(f"{values['keybindings']}: there is no such file (--keybindings)")
     from tui_agent.engine.launch import Launch

@@ -36,7 +36,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--mode", metavar="MODE", help="plan, build or mixed."),
     click.option("--confirm", metavar="MODE", help="yolo, confirm-sensitive or confirm-all."),
     click.option("--budget", metavar="USD", help="Most that a run may cost."),
-    click.option("--max-steps", metavar="N", help="Most model calls of a run."),
+    click.option("--max-steps", metavar="N", help="Steps of a run; one more to read the last results."),
     click.option("--timeout", metavar="S", help="Seconds that a run may take."),
     click.option("--step-timeout", metavar="S", help="Seconds that one model call may take."),
     click.option(
@@ -70,6 +70,26 @@ def loaded(cwd: Path, values: dict[str, Any]) -> Loaded:
         return load(cwd, config_file=Path(file).expanduser() if file else None, overrides=overrides(values))
     except ConfigError as error:
         raise fail(str(error), EXIT_CONFIG) from error
+
+
+def ready(settings: Loaded) -> None:
+    """Make the folders that every session writes to; one that can't be written ends the program with one line, exit 3."""
+    import tempfile
+
+    from tui_agent.config.yamlfile import visible
+
+    paths = settings.paths
+    for folder in (paths.state_dir, paths.sessions_dir):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise fail(
+                f"tui-agent: {visible(str(folder))}: {why}: sessions are kept there. "
+                "TUI_AGENT_HOME names another folder."
+            ) from error
 
 
 def session_path(cwd: Path, values: dict[str, Any]) -> str:

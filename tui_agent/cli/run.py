@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_agent.cli import EXIT_CONFIG, fail
-from tui_agent.cli.options import loaded, overrides, session_path, shared
+from tui_agent.cli.options import loaded, overrides, ready, session_path, shared
 
 if TYPE_CHECKING:
     from tui_agent.engine.assemble import Session
@@ -56,6 +56,7 @@ def run(prompt: str, folder: str, **values: Any) -> int:
         raise fail("tui-agent run: -r needs a session; `tui-agent sessions list` shows them.")
     if not (settings.config.model or values["demo"] or resume):
         raise fail(NO_MODEL)
+    ready(settings)
     return _launched(cwd, text, resume, values)
 
 
