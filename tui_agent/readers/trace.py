@@ -235,9 +235,9 @@ def _rewind(page: Page, event: ev.Rewind) -> None:
 
 
 def _amount(limit: str, value: float) -> str:
-    """A limit's value with its unit."""
+    """A limit's value with its unit; small sums with as many digits as they need, so that no budget reads ``$0.00``."""
     if limit == "budget_usd":
-        return f"${value:.2f}"
+        return f"${value:.2f}" if value >= 0.01 or not value else "$" + f"{value:.8f}".rstrip("0")
     return f"{value:g} s" if limit == "timeout" else f"{value:g}"
 
 

@@ -155,6 +155,10 @@ def test_the_english_twin() -> None:
         ),
         ([ev.GuardTripped(reason="max_steps", used=50, allowed=50)], ["⚠️ Límite de pasos alcanzado... (50/50)"]),
         ([ev.GuardTripped(reason="budget_exceeded", used=0.5, allowed=0.5)], ["⚠️ Presupuesto agotado... ($0.50/$0.50)"]),
+        (
+            [ev.GuardTripped(reason="budget_exceeded", used=0.0, allowed=0.0005)],
+            ["⚠️ Presupuesto agotado... ($0.00/$0.0005)"],
+        ),
         ([ev.GuardTripped(reason="context_full")], ["⚠️ Ventana de contexto llena..."]),
         (
             [START, ev.MessageEnd(message=Message("a", "assistant", ()), failure=Failure("timeout", "late", step=True))],
