@@ -48,9 +48,10 @@ class EngineProcess:
         writer: asyncio.WriteTransport,
         reader: asyncio.StreamReader,
         errors: Path,
+        errors_from: int,
     ) -> None:
-        self._process, self._writer, self._reader, self._errors = process, writer, reader, errors
-        self._errors_from = errors.stat().st_size if errors.exists() else 0
+        self._process, self._writer, self._reader = process, writer, reader
+        self._errors, self._errors_from = errors, errors_from
         self._stopping = False
         self.failure = ""
 
@@ -63,6 +64,7 @@ class EngineProcess:
         try:
             errors.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(errors, "ab", opener=_private) as sink:  # noqa: ASYNC230 - Path.open takes no opener
+                errors_from = sink.tell()  # before the child can write a word
                 process = await asyncio.create_subprocess_exec(
                     sys.executable, "-m", module, str(command_read), str(event_write),
                     pass_fds=(command_read, event_write), stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink,
@@ -76,7 +78,7 @@ class EngineProcess:
             os.close(command_read)
             os.close(event_write)
         writer, reader = await _connect(command_write, event_read)
-        engine = cls(process, writer, reader, errors)
+        engine = cls(process, writer, reader, errors, errors_from)
         writer.write(launching.encode(launch) + b"\n")
         return engine
 
