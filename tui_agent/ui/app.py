@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
+from textual import events
 from textual.binding import BindingType
 from textual.theme import Theme as TextualTheme
 
 from tui_agent import ui
-from tui_agent.config.load import Loaded
+from tui_agent.config.load import Loaded, load
 from tui_agent.config.sections import Config
 from tui_agent.config.trust import Trust, powers
 from tui_agent.config.yamlfile import Parsed
@@ -27,6 +28,7 @@ from tui_agent.core.events import AgentEnd, ApprovalRequested, Event, GuardTripp
 from tui_agent.engine import demo
 from tui_agent.engine.launch import Launch
 from tui_agent.ui import screens
+from tui_agent.ui.background import Background, needs_asking
 from tui_agent.ui.drafts import DraftFile, History
 from tui_agent.ui.keys import Keymap, Resolver
 from tui_agent.ui.outside import Outside
@@ -98,6 +100,8 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self._linked = False
         self._draft_timer: Any = None
         self._leaving = False
+        self.typed_ahead = ""
+        """What was typed before there was a screen."""
         self._painted = False
         self.main = SessionScreen(self.new_view(), self)
         self._wear()
@@ -203,13 +207,26 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             if isinstance(screen, StageScreen):
                 screen.after_paint()
         self.history_texts.load()
-        if self.options.replay is None and self.main.composer.is_empty:
-            self.main.composer.restore(self.drafts.load())
+        if self.options.replay is None:
+            self._restore_draft()
         self.set_interval(WATCH_EVERY, self._watch)
         for error in self.settings.errors:
             self.main.say(error)
         if self.options.replay is None:
             self.run_worker(self._begin, group="life", exit_on_error=True)
+
+    def _restore_draft(self) -> None:
+        """What was not sent comes back; if something was typed already, it is on ↑."""
+        draft, composer = self.drafts.load(), self.main.composer
+        if composer.is_empty and not self.typed_ahead:
+            composer.restore(draft)
+        elif draft.text:
+            composer.pastes.restore(draft.pastes)
+            self.history_texts.add(composer.pastes.expand(draft.text))
+        for character in self.typed_ahead:
+            key = {"\r": "enter", "\n": "enter", "\x7f": "backspace", " ": "space"}.get(character, character)
+            if character.isprintable() or len(key) > 1:
+                composer.post_message(events.Key(key, character))
 
     async def _begin(self) -> None:
         """Ask what has to be known, then start the engine and say the first words."""
@@ -439,6 +456,12 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         """Name of the theme that holds now."""
         return self.settings.theme.name
 
+    def suit(self, background: str | None) -> None:
+        """The terminal has said what its background is."""
+        if background is not None and self.settings.suit(background):
+            self._wear()
+            self.main = SessionScreen(self.new_view(), self)
+
     def use_theme(self, name: str) -> None:
         """Wear another theme from now on; one that can't be read leaves the old one."""
         if name != self.theme_name and self.settings.load_theme(name) is None:
@@ -472,8 +495,19 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
 def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | None = None) -> int:
     """Run the screen until it is left; returns the exit code. Raises ``ConfigError``."""
     options = options or UiOptions()
-    settings = Settings(Path(launch.cwd), options, loaded)
-    app = TuiAgentApp(launch, settings, options)
+    loaded = loaded or load(Path(launch.cwd), config_file=options.config_file, overrides=options.overrides)
+    asked = Background() if needs_asking(options.theme or loaded.config.ui.theme, os.environ) else None
+    typed = ""
+    try:
+        settings = Settings(Path(launch.cwd), options, loaded)
+        app = TuiAgentApp(launch, settings, options)
+        if asked is not None:
+            background, typed = asked.read()
+            app.suit(background)
+    finally:
+        if asked is not None:
+            asked.close()
+    app.typed_ahead = typed
     stray = settings.loaded.paths.state_dir / "screen.log"
     try:
         with own_terminal(stray):

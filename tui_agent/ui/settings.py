@@ -41,6 +41,7 @@ class Settings:
         self.cwd = cwd
         self.options = options
         self.errors: list[str] = []
+        self._background = options.background
         self.loaded = loaded or load(cwd, config_file=options.config_file, overrides=options.overrides)
         self.theme = self._first_theme()
         self._keymap: Keymap | None = None
@@ -62,13 +63,18 @@ class Settings:
 
     def load_theme(self, name: str) -> Theme | None:
         """A theme by name; None, and an error noted, if it can't be read."""
-        theme, errors = themes.load(
-            themes.suited(name, os.environ, self.options.background), self.theme_folders
-        )
+        theme, errors = themes.load(themes.suited(name, os.environ, self._background), self.theme_folders)
         self.errors += [str(error) for error in errors]
         if theme is not None:
             self.theme = theme
         return theme
+
+    def suit(self, background: str) -> bool:
+        """Take the theme that suits the terminal's background; True if it is another one."""
+        self._background = background
+        before = self.theme.name
+        theme = self.load_theme(self.options.theme or self.loaded.config.ui.theme)
+        return theme is not None and theme.name != before
 
     def _first_theme(self) -> Theme:
         theme = self.load_theme(self.options.theme or self.loaded.config.ui.theme)

@@ -10,7 +10,6 @@ Textual is pinned, because its private names are used; tests hold the behaviour.
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import sys
@@ -34,6 +33,8 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
+
+from tui_agent.ui.background import Decoder
 
 WAITING_WRITES = 3
 """Writes that may wait for the terminal before frames are left out (a frame is up to three)."""
@@ -210,9 +211,9 @@ class PatientWriter(writer_thread.WriterThread):
         self.join(PATIENCE)
 
 
-def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """``codecs.getincrementaldecoder``, but what it makes replaces bytes that are not text instead of raising."""
-    return partial(codecs.getincrementaldecoder(encoding), errors="replace")
+def _tolerant_decoder(encoding: str) -> Callable[[], Decoder]:
+    """``codecs.getincrementaldecoder``, but what it makes never raises, and keeps late answers of the terminal to itself."""
+    return partial(Decoder, encoding)
 
 
 R = TypeVar("R")

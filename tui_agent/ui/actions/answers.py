@@ -97,14 +97,9 @@ class AnswerActions(Group["SessionScreen"]):
         ]
         return waiting[self._turned % len(waiting)] if waiting else None
 
-    def approval_keys(self) -> dict[Decision, str]:
-        """The key of each answer."""
-        hint = self.app.keymap.hint
-        return {name: hint(f"approval.{name}") for name in ("once", "session", "always", "deny", "edit")}
-
-    def plan_keys(self) -> dict[str, str]:
-        """The key of each answer to a plan."""
-        return {name: self.app.keymap.hint(f"plan.{name}") for name in ("accept", "edit", "reject")}
+    def keys(self, card: str, *names: str) -> dict[str, str]:
+        """The key of each answer on a kind of card."""
+        return {name: self.app.keymap.hint(f"{card}.{name}") for name in names}
 
     def next(self, _key: str) -> bool:
         """Show the next approval that waits."""
@@ -211,13 +206,6 @@ class AnswerActions(Group["SessionScreen"]):
         return self.done("answered")
 
     # ---- limits and waits
-
-    def limit_keys(self) -> dict[str, str]:
-        """The key of each choice on a limit."""
-        return {
-            name: self.app.keymap.hint(f"limit.{name}")
-            for name in ("continue", "amount", "summarise", "stop")
-        }
 
     def choose_limit(self, choice: Choice, amount: float | None = None) -> bool:
         """Answer the card of a tripped limit."""

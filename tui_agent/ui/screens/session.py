@@ -23,7 +23,7 @@ from tui_agent.ui.widgets.completion import Completions
 from tui_agent.ui.widgets.composer import Composer
 from tui_agent.ui.widgets.gauge import gauge_line
 from tui_agent.ui.widgets.hints import hint_spans
-from tui_agent.ui.widgets.limitcard import limit_lines, question_lines
+from tui_agent.ui.widgets.limitcard import limit_lines, question_lines, retry_lines
 from tui_agent.ui.widgets.row import Line, Rows
 
 if TYPE_CHECKING:
@@ -193,12 +193,16 @@ class SessionScreen(StageScreen):
             return self.owner.failure_lines()
         if (approval := answers.approval) is not None:
             if approval.intent.tool == PLAN:
-                return plan_lines(answers.plan_keys(), held)
-            return approval_lines(approval, answers.approval_keys(), room, len(run.approvals), held)
+                return plan_lines(answers.keys("plan", "accept", "edit", "reject"), held)
+            keys = answers.keys("approval", "once", "session", "always", "deny", "edit")
+            return approval_lines(approval, keys, room, len(run.approvals), held)
         if (question := answers.question) is not None:
             return question_lines(question, room, held)
         if run.limit is not None:
-            return limit_lines(run.limit, answers.limit_keys(), self.view.meters.settings.extend_by, held)
+            keys = answers.keys("limit", "continue", "amount", "summarise", "stop")
+            return limit_lines(run.limit, keys, self.view.meters.settings.extend_by, held)
+        if run.retry is not None:
+            return retry_lines(run.retry, answers.keys("retry", "now", "fallback", "stop"), held)
         return []
 
     def set_palette(self) -> None:

@@ -32,12 +32,8 @@ def _details(view: View, activity: Activity, now: float) -> list[str]:
     gauges = view.gauges
     parts: list[str] = []
     if activity.kind == "retry":
-        wait = view.run.retry
-        parts.append(
-            f"again in {words.whole_seconds(activity.until - now)}" if activity.until > now else "again now"
-        )
-        parts += ["r now", f"f {words.model_label(wait.fallback)}"] if wait and wait.fallback else ["r now"]
-        return [*parts, "esc stops"]
+        left = activity.until - now
+        return [f"again in {words.whole_seconds(left)}" if left > 0 else "again now", "esc stops"]
     if activity.kind == "stopping":
         return [f"{words.whole_seconds(activity.until - now)} · again = now"] if activity.until > now else []
     if activity.kind == "question":

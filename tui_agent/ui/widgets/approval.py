@@ -19,7 +19,7 @@ ANSWERS: tuple[tuple[Decision, str], ...] = (
 
 
 def approval_lines(
-    event: ApprovalRequested, keys: dict[Decision, str], rows: int, waiting: int, held: str
+    event: ApprovalRequested, keys: Mapping[str, str], rows: int, waiting: int, held: str
 ) -> list[Line]:
     """The card in at most ``rows`` rows. ``held`` says why keys don't answer it yet."""
     intent = event.intent
@@ -98,7 +98,7 @@ def diff_spans(diff: Diff) -> list[list[Span]]:
     return lines
 
 
-def _answers(event: ApprovalRequested, keys: dict[Decision, str], held: str) -> list[Span]:
+def _answers(event: ApprovalRequested, keys: Mapping[str, str], held: str) -> list[Span]:
     if held:
         return [("   ", "text"), (held, "dim")]
     order: Sequence[tuple[Decision, str]] = ANSWERS

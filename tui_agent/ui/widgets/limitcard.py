@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tui_agent.core.events import QuestionAsked
 from tui_agent.ui import words
-from tui_agent.ui.fold.run import LimitCard
+from tui_agent.ui.fold.run import LimitCard, RetryWait
 from tui_agent.ui.widgets.row import Line, Span
 
 WHAT = {
@@ -72,3 +72,15 @@ def question_lines(event: QuestionAsked, rows: int, held: str) -> list[Line]:
     ]
     own = held or ("or write an answer and press enter" if options else "write the answer and press enter")
     return [*lines, ([("   ", "text"), (own, "dim")], [])]
+
+
+def retry_lines(wait: RetryWait, keys: Mapping[str, str], held: str) -> list[Line]:
+    """One row of keys; what is waited for stands in the activity row below it."""
+    if held:
+        return [([("   ", "text"), (held, "dim")], [])]
+    spans: list[Span] = [("   ", "text")]
+    other = [("fallback", f"go on with {words.model_label(wait.fallback)}")] if wait.fallback else []
+    for name, what in (("now", "try again now"), *other, ("stop", "stop")):
+        if key := keys.get(name):
+            spans += [(key, "key"), (f" {what}    ", "text")]
+    return [(spans, [])]

@@ -26,7 +26,7 @@ class Sidebar(VerticalScroll, can_focus=False):
     """One tab at a time. Shown only if a person asked for it."""
 
     DEFAULT_CSS = """
-    Sidebar { width: 34; height: 1fr; display: none; border-left: vkey $border; padding: 0 1; scrollbar-size-vertical: 1; background: $background; }
+    Sidebar { width: 34; height: 1fr; display: none; border-left: vkey $border-blurred; padding: 0 1; scrollbar-size-vertical: 1; background: $background; }
     Sidebar.-over { layer: popup; dock: right; width: 44; max-width: 80%; }
     """
 
@@ -80,7 +80,7 @@ def _plan(view: View) -> list[Line]:
 def _changes(view: View) -> list[Line]:
     lines: list[Line] = []
     for path, (added, removed) in view.tools.totals().items():
-        counts = [(f"+{added}", "diff-add"), (f" −{removed}", "diff-del")] if added or removed else []
+        counts = [(f"+{added}", "added"), (f" −{removed}", "removed")] if added or removed else []
         lines.append(([(path, "text")], counts))
     return lines
 

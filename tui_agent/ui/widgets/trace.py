@@ -17,7 +17,7 @@ class TracePane(Rows):
     """A third of the screen at the bottom, hidden until asked for; it reads along all the time."""
 
     DEFAULT_CSS = """
-    TracePane { height: 30%; display: none; border-top: hkey $border; }
+    TracePane { height: 30%; display: none; border-top: hkey $border-blurred; }
     """
 
     def __init__(self, palette: Palette, language: Language) -> None:
