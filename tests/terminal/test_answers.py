@@ -11,6 +11,11 @@ def test_every_answer_to_an_approval_and_the_guard_against_typing() -> None:
     with Terminal("--demo", "--confirm", "confirm-all", env={"TUI_AGENT_DEMO_SPEED": "20"}) as terminal:
         terminal.wait_for("list_files wants to read")
         terminal.pause()
+        terminal.send("x\x7fy")  # the composer is empty again, but someone is typing
+        terminal.wait_for("│ y")
+        assert terminal.logged(ev.ApprovalResolved) == []
+        terminal.press("backspace")
+        terminal.pause()
         terminal.send("sy")
         terminal.wait_for("read_file wants to read tests/test_stats.py")
         terminal.wait_for("│ y")
