@@ -26,6 +26,8 @@ from tui_agent.sessions.store import SearchHit, Store
 from tui_agent.sessions.summary import SessionSummary
 
 MARKS = {"success": "✓", "partial": "⏸", "failed": "✗", "running": "●", "new": "·"}
+WHOLE = 100_000
+"""The width where nobody looks but a program reads: titles stay whole."""
 FORMATS = ("md", "html", "jsonl", "svg")
 _CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 """Control characters that JSON does not escape by itself."""
@@ -63,7 +65,7 @@ def list_(everywhere: bool = False, as_json: bool = False) -> int:
     if as_json:
         _print("".join(_json(row) for row in rows))
         return 0
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else WHOLE
     _print(listing(rows, now=time.time(), width=width) or _nothing(everywhere))
     return 0
 
@@ -171,14 +173,22 @@ def rm(ids: tuple[str, ...], yes: bool) -> int:
 
 def listing(rows: Sequence[SessionSummary], *, now: float, width: int) -> str:
     """A line a session: how it ended, id, when, steps, cost, changed lines, title (cut to the width)."""
+    marked = [(f"{MARKS[row.status]} {row.id}", *_figures(row, now)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*marked, strict=True)]
     lines: list[str] = []
-    for row in rows:
-        changed = f"+{row.added} −{row.removed}" if row.added or row.removed else ""
+    for row, cells in zip(rows, marked, strict=True):
         kind = "" if row.kind == "interactive" else f"[{row.kind.replace('_', '-')}] "
         title = kind + (_line(row.title) or "(nothing was asked)")
-        fields = f"{MARKS[row.status]} {row.id}  {when(row.updated, now):>16}  {row.steps:>3} steps  {cost(row.cost):>7}  {changed:>11}  "
+        fields = "".join(f"{cell:>{size}}  " for cell, size in zip(cells, widths, strict=True) if size)
         lines.append(fields + fit(title, max(width - len(fields), 20)))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _figures(row: SessionSummary, now: float) -> tuple[str, str, str, str]:
+    """When, steps, cost and changed lines of one session."""
+    changed = f"+{row.added} −{row.removed}" if row.added or row.removed else ""
+    steps = f"{row.steps} step " if row.steps == 1 else f"{row.steps} steps"
+    return when(row.updated, now), steps, cost(row.cost), changed
 
 
 def shown(row: SessionSummary, answer: str) -> str:

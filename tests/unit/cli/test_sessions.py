@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tui_agent.cli import main
@@ -227,3 +228,14 @@ def test_a_row_fits_the_screen(store: Store):
     saved(store, text="a very long question " * 20)
     (line,) = listing(store.list(), now=2000.0, width=100).splitlines()
     assert len(line) == 100
+
+
+def test_a_list_that_is_piped_keeps_titles_whole_and_counts_one_step_as_one(call: Call, store: Store):
+    question = "why does the retry test fail on every other machine, and only there?"
+    saved(store, text=question)
+    assert call("list").out.endswith(f"  {question}\n")
+    one = msgspec.structs.replace(store.list()[0], steps=1)
+    lines = listing([one, msgspec.structs.replace(one, steps=12)], now=2000.0, width=100).splitlines()
+    assert "  1 step   " in lines[0]
+    assert " 12 steps  " in lines[1]
+    assert {line.index("why does") for line in lines} == {lines[0].index("why does")}
