@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tui_agent.core import events as ev
 from tui_agent.core.events import Event
+from tui_agent.core.messages import Call
 from tui_agent.readers.trace_page import Page, clean
 from tui_agent.readers.trace_words import Language
 
@@ -83,6 +84,7 @@ def _message_end(page: Page, event: ev.MessageEnd) -> None:
         page.messages += 1
     if message.role != "assistant":
         return
+    page.asked = {call.id: _subject(call) for call in message.calls}
     if event.failure is not None:
         if event.failure.step:
             page.say("step_timeout", gap=True, seconds=f"{page.step_timeout:g}")
@@ -142,11 +144,16 @@ def _tool_start(page: Page, event: ev.ToolExecutionStart) -> None:
     page.open_call(event.call.id, event.call.name, event.summary)
 
 
+def _subject(call: Call) -> str:
+    """A call's first argument that is text: the command, the path, the question."""
+    return next((value for value in call.arguments.values() if isinstance(value, str)), "")
+
+
 @_on(ev.ToolExecutionEnd)
 def _tool_end(page: Page, event: ev.ToolExecutionEnd) -> None:
     page.messages += 1
     if not page.is_open(event.call_id):
-        page.open_call(event.call_id, event.name, "")
+        page.open_call(event.call_id, event.name, page.asked.get(event.call_id, ""))
     why = next((line for line in event.text.splitlines() if line.strip()), event.summary)
     page.settle(event.call_id, page.words[event.status].format(text=clean(why)).rstrip(": "))
 

@@ -37,6 +37,8 @@ class Page:
         """Messages in the model's history."""
         self.system = 0
         """1 if a system prompt goes with them."""
+        self.asked: dict[str, str] = {}
+        """What calls of the last answer are about, by id: calls that never start have no summary of their own."""
         self.steps = 0
         """Model calls of this run."""
         self.step_timeout = 0.0

@@ -242,6 +242,17 @@ def test_an_unknown_tool_has_a_line_though_it_never_started() -> None:
     assert lines == ["   🔧 reed_file", "      ✗ ERROR: no such tool"]
 
 
+def test_a_denied_call_says_what_was_denied() -> None:
+    call = Call("c1", "run_command", {"timeout": 3, "command": "rm -rf x"})
+    lines = told(
+        [
+            ev.MessageEnd(message=Message("a", "assistant", (call,))),
+            ev.ToolExecutionEnd(call_id="c1", name="run_command", status="denied", text="nobody is here"),
+        ]
+    )
+    assert lines[-2:] == ["   🔧 run_command → rm -rf x", "      ⊘ DENEGADA: nobody is here"]
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 @pytest.mark.parametrize("reason", get_args(ev.StopReason))
 def test_every_stop_reason_ends_in_words(reason: ev.StopReason, language: Language) -> None:
