@@ -170,6 +170,26 @@ async def test_a_wait_can_be_cut_short(tmp_path: Path, choice: str, names: list[
     assert b.end.stop_reason == "llm_done"
 
 
+async def test_trying_again_now_asks_even_a_provider_that_said_when_it_would_answer_again(
+    tmp_path: Path,
+) -> None:
+    refused = Turn(failure=Failure("rate_limit", "429", status=429, provider="test", retry_after=60.0))
+    turns = iter([refused, Turn("ok")])
+    b = bench(tmp_path, lambda _: next(turns), interactive=True)
+    never = asyncio.Event()
+
+    async def sleep(_: float) -> None:
+        await never.wait()
+
+    object.__setattr__(b.agent.kit.world, "sleep", sleep)
+    b.mailbox.prompt("go")
+    await b.until(ev.Retry)
+    b.mailbox.handle(cmd.Answer(id="retry", text="now"))
+    await asyncio.wait_for(b.mailbox.idle(), 5)
+    assert b.end.stop_reason == "llm_done"
+    assert len(b.requests) == 2
+
+
 async def test_a_wait_can_be_given_up_and_interrupted(tmp_path: Path) -> None:
     for command, reason in (
         (cmd.Answer(id="retry", text="stop"), "llm_error"),

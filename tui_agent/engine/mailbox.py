@@ -182,9 +182,11 @@ class Mailbox:
     # ---- other commands
 
     def answer(self, id: str, text: str) -> None:
-        state = self.agent.state
+        state, kit = self.agent.state, self.agent.kit
         if id == "retry":
             if state.run is not None and state.run.retry is not None and text in ("now", "fallback", "stop"):
+                if text == "now":
+                    kit.rate_limits.clear(kit.resolve(state.run.model).provider, kit.world.now())
                 self.agent.emit(ev.RetryCut(choice=text))  # pyright: ignore[reportArgumentType]
         elif id in state.questions:
             self.agent.emit(ev.QuestionAnswered(id=id, text=text))

@@ -44,7 +44,7 @@ class RateLimits:
             logger.warning("rate limits not shared: %s", error)
 
     def clear(self, provider: str, now: float) -> None:
-        """Forget a provider that has just answered."""
+        """Forget a provider that has just answered, or that a person wants to be asked all the same."""
         if self.until(provider, now):
             self.note(provider, 0.0, now)
 
