@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from tui_agent.core import events as ev
 from tui_agent.core.errors import Failure
-from tui_agent.core.messages import Call, Message, Text, user
+from tui_agent.core.messages import Call, FinishReason, Message, Text, user
 from tui_agent.engine import guards, loop
 from tui_agent.engine.ending import status_of
 from tui_agent.engine.guards import Trip
@@ -26,10 +28,10 @@ def _stamped(event: ev.Event, seq: int) -> ev.Event:
     return msgspec.structs.replace(event, seq=seq, ts=event.ts or float(seq))
 
 
-def started(**fields: object) -> list[ev.Event]:
-    limits = ev.RunLimits(**fields.pop("limits", {}))  # pyright: ignore[reportArgumentType]
-    settings = ev.RunSettings(**fields.pop("settings", {"interactive": False}))  # pyright: ignore[reportArgumentType]
-    start = ev.AgentStart(run="r", model="m", limits=limits, settings=settings, tools=("look",), **fields)  # pyright: ignore[reportArgumentType]
+def started(**fields: Any) -> list[ev.Event]:
+    limits = ev.RunLimits(**fields.pop("limits", {}))
+    settings = ev.RunSettings(**fields.pop("settings", {"interactive": False}))
+    start = ev.AgentStart(run="r", model="m", limits=limits, settings=settings, tools=("look",), **fields)
     return [ev.SessionStart(version=1, id="s", kind="headless", cwd="/", model="m"), start]
 
 
@@ -42,15 +44,15 @@ def _counted(message: Message, tokens: int) -> Message:
 
 
 def replied(
-    *calls: str, text: str = "", failure: Failure | None = None, finish: str = "stop", n: int = 0
+    *calls: str, text: str = "", failure: Failure | None = None, finish: FinishReason = "stop", n: int = 0
 ) -> ev.MessageEnd:
     parts = ([Text(text)] if text else []) + [Call(f"{name}{n}", name) for name in calls]
-    message = Message(id=f"a{n}", role="assistant", parts=tuple(parts), origin="model", finish=finish)  # pyright: ignore[reportArgumentType]
+    message = Message(id=f"a{n}", role="assistant", parts=tuple(parts), origin="model", finish=finish)
     return ev.MessageEnd(message=message, failure=failure)
 
 
-def answered(name: str, n: int = 0, **fields: object) -> ev.ToolExecutionEnd:
-    return ev.ToolExecutionEnd(call_id=f"{name}{n}", name=name, status="ok", text="x", **fields)  # pyright: ignore[reportArgumentType]
+def answered(name: str, n: int = 0, **fields: Any) -> ev.ToolExecutionEnd:
+    return ev.ToolExecutionEnd(call_id=f"{name}{n}", name=name, status="ok", text="x", **fields)
 
 
 def turns(count: int) -> list[ev.Event]:

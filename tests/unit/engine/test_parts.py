@@ -219,10 +219,12 @@ def test_a_regular_history_is_sent_as_it_is_and_only_its_growth_is_looked_at() -
 
     preparing = ApiCopy(count)
     history = [user("u", "go")]
+    ready: list[Message] = []
     for n in range(50):
         history += step(n, text=f"result {n} " * 100)
         counted.clear()
-        ready, repairs = preparing.prepare(history, 50)
+        prepared, repairs = preparing.prepare(history, 50)
+        ready = list(prepared)
         assert not repairs
         assert len(counted) < 40, "only the newest result is counted"
     assert [message.id for message in ready] == [message.id for message in history]
