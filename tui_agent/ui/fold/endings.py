@@ -41,7 +41,7 @@ class RunFacts(msgspec.Struct, frozen=True):
 
 
 def card(event: AgentEnd, facts: RunFacts, key: Key) -> CardBlock:
-    """The end card of ``screen.md``."""
+    """The card below a run."""
     block = CardBlock(f"end/{event.run}", mark=_mark(event), tone=_tone(event))
     title = TITLES[event.stop_reason]
     if event.failure is not None and event.stop_reason == "llm_error":

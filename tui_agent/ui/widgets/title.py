@@ -22,7 +22,7 @@ def short_path(path: str, home: str) -> str:
 
 
 def title_line(view: View, home: str) -> Line:
-    """The title row of ``screen.md``."""
+    """Title, place, model; on the right how it works."""
     meters = view.meters
     place = short_path(meters.session.cwd, home)
     if meters.session.branch:
