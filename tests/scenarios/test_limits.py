@@ -290,6 +290,16 @@ async def test_the_person_raises_the_budget(tmp_path: Path) -> None:
     assert b.of(ev.LimitExtended)[0].value == pytest.approx(100.1)
 
 
+async def test_raising_a_tiny_budget_raises_it_to_what_the_next_request_needs(tmp_path: Path) -> None:
+    b = bench(tmp_path, [Turn("done")], prices=(1e-3, 1e-3), limits=Limits(budget_usd=0.0005), interactive=True)
+    b.mailbox.prompt("go")
+    await choose(b, "continue")
+    await b.mailbox.idle()
+    assert b.end.stop_reason == "llm_done"
+    assert len([e for e in b.of(ev.GuardTripped) if e.asks]) == 1
+    assert b.of(ev.GuardTripped)[0].needed > 0.0005
+
+
 # ---- context
 
 

@@ -361,11 +361,13 @@ class LimitWarning(Event, tag="limit_warning"):
 
 
 class GuardTripped(Event, tag="guard_tripped"):
-    """A safety net tripped; ``asks`` True: the run waits for the person's choice."""
+    """A safety net tripped; ``asks`` True: the run waits for the person's choice. ``needed`` is what going on would take
+    at least (budget: USD of the next request and a closing one)."""
 
     reason: StopReason
     used: float = 0.0
     allowed: float = 0.0
+    needed: float = 0.0
     asks: bool = False
     grace: bool = False
 

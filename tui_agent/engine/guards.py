@@ -22,6 +22,7 @@ class Trip(msgspec.Struct, frozen=True):
     used: float
     allowed: float
     extends: Limit | None = None
+    needed: float = 0.0
 
 
 Guard = Callable[[State], Trip | None]
@@ -68,7 +69,7 @@ def budget(state: State) -> Trip | None:
         return Trip("budget_exceeded", run.cost, run.budget_usd, "budget_usd") if left <= 0 else None
     if cost + closing <= left:
         return None
-    return Trip("budget_exceeded", run.cost, run.budget_usd, "budget_usd")
+    return Trip("budget_exceeded", run.cost, run.budget_usd, "budget_usd", cost + closing)
 
 
 def stalled(state: State) -> Trip | None:

@@ -206,7 +206,8 @@ class Mailbox:
                 return run.iterations.limit + (amount or run.settings.extend_by)
             case "budget_usd":
                 budget = run.budget_usd or run.cost
-                return budget + amount if amount else max(budget, run.cost) * BUDGET_EXTENSION
+                needed = run.cost + (run.asking.needed if run.asking else 0.0)
+                return budget + amount if amount else max(budget, run.cost, needed) * BUDGET_EXTENSION
             case "timeout":
                 base = max(run.timeout or 0.0, self.agent.state.elapsed)
                 return base + amount if amount else base * BUDGET_EXTENSION

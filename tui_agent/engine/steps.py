@@ -130,7 +130,11 @@ async def _ask(agent: Agent, trip: Trip) -> None:
     """Show the limit to the person and wait for the choice."""
     if trip.reason == "stalled":
         agent.emit(ev.Stall(kind="same_call", count=int(trip.used), action="ask"))
-    agent.emit(ev.GuardTripped(reason=trip.reason, used=trip.used, allowed=trip.allowed, asks=True))
+    agent.emit(
+        ev.GuardTripped(
+            reason=trip.reason, used=trip.used, allowed=trip.allowed, needed=trip.needed, asks=True
+        )
+    )
     run = agent.state.run
     assert run is not None
     await agent.until(lambda: run.asking is None)
@@ -143,7 +147,9 @@ def _close(agent: Agent, trip: Trip, *, call: bool) -> None:
     if trip.reason == "stalled":
         agent.emit(ev.Stall(kind="same_call", count=int(trip.used), action="stop"))
     if run.choice is None:
-        agent.emit(ev.GuardTripped(reason=trip.reason, used=trip.used, allowed=trip.allowed))
+        agent.emit(
+            ev.GuardTripped(reason=trip.reason, used=trip.used, allowed=trip.allowed, needed=trip.needed)
+        )
     message = (
         _system_message(agent, prompts.close_instruction(trip.reason, agent.kit.config.ui.language))
         if call
