@@ -57,6 +57,17 @@ def test_the_terminal_is_as_it_was_and_the_last_words_say_how_to_go_on(how: str)
         assert terminal.logged(ev.SessionEnd)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_with_the_first_byte_leaves_the_terminal_as_it_was(
+    number: signal.Signals,
+) -> None:
+    with Terminal("--demo") as terminal:
+        terminal.wait_for(lambda: terminal.pieces)
+        terminal.signal(number)
+        assert terminal.wait_exit() == 130
+        restored(terminal)
+
+
 def test_when_the_window_closes_the_session_is_saved() -> None:
     with Terminal("--demo", env={"TUI_AGENT_DEMO_SPEED": "0.5"}) as terminal:
         terminal.wait_for("I'll look")

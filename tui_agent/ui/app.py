@@ -51,6 +51,8 @@ WATCH_EVERY = 1.0
 """Seconds between two looks at the times of the files that a person edits."""
 APPLY = "Do now for real what you only recorded so far: every change and every command, in the same order."
 """What the model is told when the plan of a dry run is applied."""
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that ask to save and leave. From before the terminal is touched, or one that comes early would leave it raw."""
 STOPPED = 130
 """Exit code after a signal."""
 
@@ -100,6 +102,8 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self._linked = False
         self._draft_timer: Any = None
         self._leaving = False
+        self.came_early: list[int] = []
+        """Signals that came before the loop could take them."""
         self.typed_ahead = ""
         """What was typed before there was a screen."""
         self._painted = False
@@ -201,8 +205,11 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
 
     def _after_paint(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in ENDING:
             loop.add_signal_handler(number, self._signalled)
+        if self.came_early:
+            self._signalled()
+            return
         for screen in self.screen_stack:
             if isinstance(screen, StageScreen):
                 screen.after_paint()
@@ -494,6 +501,9 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
 
 def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | None = None) -> int:
     """Run the screen until it is left; returns the exit code. Raises ``ConfigError``."""
+    came_early: list[int] = []
+    for number in ENDING:
+        signal.signal(number, lambda number, _: came_early.append(number))
     options = options or UiOptions()
     loaded = loaded or load(Path(launch.cwd), config_file=options.config_file, overrides=options.overrides)
     asked = Background() if needs_asking(options.theme or loaded.config.ui.theme, os.environ) else None
@@ -508,6 +518,7 @@ def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | No
         if asked is not None:
             asked.close()
     app.typed_ahead = typed
+    app.came_early = came_early
     stray = settings.loaded.paths.state_dir / "screen.log"
     try:
         with own_terminal(stray):
