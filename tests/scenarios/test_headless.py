@@ -70,6 +70,14 @@ RESULT = {
 EVIL = "\x1b]0;EVIL\x07 \x9b5mEVIL"
 
 
+CONFIG = """\
+model: mine
+models:
+  mine: {{name: openai/fake, api_base: "{base}", api_key_env: MY_KEY, price: {{input: 1, output: 2}}}}
+permissions: {{mode: yolo}}
+"""
+
+
 # ---- results on standard output
 
 
@@ -85,16 +93,9 @@ def test_json_prints_one_object_of_a_run_with_tools_read_from_standard_input() -
         say("Both done."),
     ]
     with FakeLLM(script) as fake:
-        done = run(
-            "-",
-            "-m",
-            "openai/fake",
-            "--confirm",
-            "yolo",
-            "--json",
-            env=with_model(fake),
-            given="mend a.txt\n",
-        )
+        Paths.from_environ().config_file.parent.mkdir(parents=True)
+        Paths.from_environ().config_file.write_text(CONFIG.format(base=fake.openai_base))
+        done = run("-", "--json", env={"MY_KEY": "sk-mine"}, given="mend a.txt\n")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert set(result) == RESULT
@@ -106,13 +107,15 @@ def test_json_prints_one_object_of_a_run_with_tools_read_from_standard_input() -
     assert (result["steps"], result["tool_calls"], result["files_changed"]) == (3, 4, ["a.txt"])
     assert set(result["tokens"]) == {"input", "cached", "output", "reasoning"}
     assert result["tokens"]["input"] > 0
-    assert result["model"] == "openai/fake"
+    assert result["model"] == "mine"
+    assert result["cost_usd"] > 0
     assert Path("a.txt").read_text() == "two\n"
     assert "edit_file" in done.stderr, "the trace goes to standard error"
     assert [message["role"] for message in fake.requests[1].messages] == [
         "system", "user", "assistant", "tool", "tool", "tool",
     ]  # fmt: skip
     assert fake.requests[0].messages[1]["content"].strip() == "mend a.txt"
+    assert fake.requests[0].headers["authorization"] == "Bearer sk-mine"
 
 
 def test_words_come_while_the_rest_is_still_to_be_written() -> None:
