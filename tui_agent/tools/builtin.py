@@ -22,6 +22,7 @@ A = TypeVar("A", bound=Arguments)
 
 _LOCATION = re.compile(r" - at `\$\.?(?P<where>[^`]*)`$")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
+_UNKNOWN = re.compile(r"contains unknown field `(?P<name>[^`]+)`")
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|([^.\[\]]+)")
 _TYPE_WORDS = {
     "string": "string", "integer": "whole number", "number": "number", "boolean": "true or false",
@@ -63,9 +64,7 @@ def decode(kind: type[A], schema: dict[str, Any], arguments: dict[str, Any]) -> 
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     for name in arguments:
         if name not in fields:
-            near = nearest(name, fields)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ToolError(f"{name}: unknown argument{hint} (arguments: {', '.join(fields)})")
+            raise ToolError(_unknown(name, fields))
     given = {
         name: value for name, value in arguments.items() if value is not None or fields[name].required
     }  # fmt: skip
@@ -87,6 +86,14 @@ def nearest(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     close = difflib.get_close_matches(name, known, limit, 0.6)
     parts = [other for other in known if other not in close and (other in name or name in other)]
     return [*close, *parts][:limit] if name else []
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    """What to say to an argument that there isn't, with the nearest one and all that there are."""
+    known = list(known)
+    near = nearest(name, known)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{name}: unknown argument{hint} (arguments: {', '.join(known)})"
 
 
 def _unpacked(value: Any, schema: dict[str, Any]) -> Any:
@@ -117,6 +124,8 @@ def _explain(error: msgspec.ValidationError, schema: dict[str, Any], given: dict
             items = cast("list[Any]", value) if isinstance(value, list) else []
             # msgspec doesn't say which item it was; the first one that doesn't fit is the best guess.
             value = items[int(index)] if index.isdigit() and int(index) < len(items) else None
+    if (unknown := _UNKNOWN.search(message)) and "properties" in node:
+        return f"{where}.{_unknown(unknown['name'], node['properties'])}"
     expected = _expected(node)
     if not where or not expected:
         return message

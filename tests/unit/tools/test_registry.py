@@ -76,6 +76,11 @@ def test_tools_come_in_order_and_once(registry: Registry) -> None:
             'items[0].state: expected one of active, done, open, got "doing"',
         ),
         ("todo", {"items": [{"state": "open"}]}, "items[0].text: missing"),
+        (
+            "todo",
+            {"items": [{"text": "a", "status": "open"}]},
+            "items[0].status: unknown argument; did you mean state? (arguments: text, state)",
+        ),
         ("todo", {"items": "a, b"}, 'items: expected list, got "a, b"'),
         ("mcp__git__log", {}, "repo: missing"),
         ("reed_file", {}, "there is no tool reed_file; did you mean read_file"),
