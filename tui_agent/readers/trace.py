@@ -61,7 +61,7 @@ def _on(kind: type[_E]) -> Callable[[Callable[[Page, _E], None]], Callable[[Page
 
 @_on(ev.AgentStart)
 def _agent_start(page: Page, event: ev.AgentStart) -> None:
-    page.steps = 0
+    page.steps = page.unasked = 0
     page.system = 1 if event.system else 0
     page.step_timeout = event.limits.step_timeout
     if event.why:
@@ -116,6 +116,8 @@ def _agent_end(page: Page, event: ev.AgentEnd) -> None:
     page.say("reason", text=page.words[f"why_{reason}"])
     if failure is not None and failure.hint:
         page.say("hint", text=failure.hint)
+    if page.unasked:
+        page.say("unasked", calls=page.number("a_call", "n_calls", page.unasked))
     if event.cost_usd is None:
         page.say("cost", cost="$?")
     elif event.cost_usd:
@@ -152,10 +154,12 @@ def _subject(call: Call) -> str:
 @_on(ev.ToolExecutionEnd)
 def _tool_end(page: Page, event: ev.ToolExecutionEnd) -> None:
     page.messages += 1
+    page.unasked += event.summary == "needs approval"
     if not page.is_open(event.call_id):
         page.open_call(event.call_id, event.name, page.asked.get(event.call_id, ""))
     why = next((line for line in event.text.splitlines() if line.strip()), event.summary)
-    page.settle(event.call_id, page.words[event.status].format(text=clean(why)).rstrip(": "))
+    how = "would_do" if event.summary == "would do" else event.status
+    page.settle(event.call_id, page.words[how].format(text=clean(why)).rstrip(": "))
 
 
 @_on(ev.HookEnd)
@@ -357,7 +361,10 @@ def _memory(page: Page, event: ev.Memory) -> None:
 
 @_on(ev.ModeChanged)
 def _mode_changed(page: Page, event: ev.ModeChanged) -> None:
-    page.say("mode", mode=", ".join(part for part in (event.mode, event.confirm) if part))
+    if event.mode:
+        page.say("mode", mode=event.mode)
+    if event.confirm:
+        page.say("confirm", confirm=event.confirm)
 
 
 @_on(ev.ModelChanged)

@@ -41,6 +41,8 @@ class Page:
         """What calls of the last answer are about, by id: calls that never start have no summary of their own."""
         self.steps = 0
         """Model calls of this run."""
+        self.unasked = 0
+        """Calls of this run that a person would have had to approve, with nobody there."""
         self.step_timeout = 0.0
         self._spanish = language == "es"
         self._lines: list[str] = []

@@ -253,6 +253,36 @@ def test_a_denied_call_says_what_was_denied() -> None:
     assert lines[-2:] == ["   🔧 run_command → rm -rf x", "      ⊘ DENEGADA: nobody is here"]
 
 
+def test_a_dry_run_does_not_call_it_done() -> None:
+    text = "Dry run: this would write a.py."
+    done = ev.ToolExecutionEnd(call_id="c", name="write_file", status="ok", text=text, summary="would do")
+    assert told([done]) == ["   🔧 write_file", f"      ◌ {text}"]
+
+
+def test_a_run_without_a_person_says_how_to_allow_what_it_was_not_allowed() -> None:
+    denied = ev.ToolExecutionEnd(
+        call_id="c1", name="run_command", status="denied", text="nobody is here", summary="needs approval"
+    )
+    (line,) = [
+        line
+        for line in told([START, denied, end("llm_done", "success"), START, end("llm_done", "success")], "en")
+        if "Not approved" in line
+    ]
+    assert line.startswith("   Not approved: 1 tool call; --confirm yolo")
+
+
+@pytest.mark.parametrize(
+    ("event", "lines"),
+    [
+        (ev.ModeChanged(mode="plan"), ["   ⇄ Mode: plan"]),
+        (ev.ModeChanged(confirm="yolo"), ["   ⇄ Approvals: yolo"]),
+        (ev.ModeChanged(mode="plan", confirm="yolo"), ["   ⇄ Mode: plan", "   ⇄ Approvals: yolo"]),
+    ],
+)
+def test_modes(event: ev.ModeChanged, lines: list[str]) -> None:
+    assert told([event], "en") == lines
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 @pytest.mark.parametrize("reason", get_args(ev.StopReason))
 def test_every_stop_reason_ends_in_words(reason: ev.StopReason, language: Language) -> None:
