@@ -104,6 +104,11 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:
         _silence_stdout()
         sys.exit(1)
+    except FileNotFoundError:
+        if not _nowhere():
+            raise
+        click.echo("tui-agent: the folder it was started in is gone: cd to one that is there.", err=True)
+        sys.exit(EXIT_CONFIG)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -147,6 +152,17 @@ def _meant(error: click.UsageError, words: list[str]) -> str:
         hint = f" Did you mean the command {near[0]!r}?"
     stop = "" if text.endswith((".", "?)")) else "."
     return f"tui-agent: {text}{stop}{hint}\nTry 'tui-agent --help'."
+
+
+def _nowhere() -> bool:
+    """Whether the current folder was removed under us."""
+    import os
+
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _silence_stdout() -> None:

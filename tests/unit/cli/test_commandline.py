@@ -93,3 +93,16 @@ def test_doctor_tries_to_write_where_sessions_are_kept(
     said = call("doctor")
     assert said.code == 1
     assert f"{tmp_path / 'file'} can't be written" in said.out
+
+
+@pytest.mark.parametrize("words", [["run", "--demo", "hi"], ["sessions"], ["config"], ["models"]])
+def test_a_folder_that_is_gone_is_one_line(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    said = call(*words)
+    assert (said.code, said.out) == (3, "")
+    assert said.err == "tui-agent: the folder it was started in is gone: cd to one that is there.\n"
