@@ -196,7 +196,7 @@ def bench(
         registry=Registry(registry if registry is not None else tools()), rules=Rules(config.permissions), resolve=resolve,
         render_system=lambda spec, mode, _: SystemPrompt(f"You are {spec.name} in {mode} mode.", (("base", 10),)),
         cost=cost, count=lambda text: len(text) // 4 + 1, count_message=_count, count_tools=lambda schemas: 5 * len(schemas),
-        rate_limits=RateLimits(), interactive=interactive,
+        rate_limits=RateLimits(), account=lambda spec: spec.name, interactive=interactive,
     )  # fmt: skip
     state = state or State()
     if not state.id:

@@ -135,18 +135,18 @@ async def test_a_real_429_is_remembered_for_other_runs(tmp_path: Path) -> None:
     assert b.clock.slept == [50.0]
     assert len(b.requests) == 2
     now = b.clock.now()
-    b.agent.kit.rate_limits.note("test", now + 30, now)
+    b.agent.kit.rate_limits.note("test/one", now + 30, now)
     await b.run()
     assert len(b.requests) == 3
     assert sum(b.clock.slept) >= 79, "nothing was sent before the limit had passed"
 
 
 async def test_while_the_chosen_model_cools_down_a_fallback_starts(tmp_path: Path) -> None:
-    b = bench(tmp_path, [Turn("hello")], fallbacks=("other/two",))
+    b = bench(tmp_path, [Turn("hello")], fallbacks=("test/two",))
     now = b.clock.now()
-    b.agent.kit.rate_limits.note("test", now + 300, now)
+    b.agent.kit.rate_limits.note("test/one", now + 300, now)
     await b.run()
-    assert b.requests[0].model.name == "other/two"
+    assert b.requests[0].model.name == "test/two", "a limit is the model's, not the provider's"
     assert "rate limited" in b.of(ev.AgentStart)[0].why
 
 

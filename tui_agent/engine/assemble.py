@@ -35,6 +35,7 @@ from tui_agent.engine.system import SystemRenderer
 from tui_agent.engine.world import World
 from tui_agent.llm import catalog, tokens
 from tui_agent.llm.api import Model, ModelSpec
+from tui_agent.llm.providers import account
 from tui_agent.policy.permissions import Rules
 from tui_agent.policy.remembered import Remembered
 from tui_agent.sessions.log import Log, read
@@ -183,6 +184,7 @@ def _kit(
         registry=Registry(default_tools(is_secret=secret)), rules=rules, resolve=_resolver(launch, config),
         render_system=SystemRenderer(world, paths.config_dir, _skill_folders(paths, loaded)), cost=catalog.cost, count=tokens.count_text,
         count_message=tokens.count_message, count_tools=tokens.count_tools, rate_limits=RateLimits(paths.rates_file),
+        account=lambda spec: account(spec, os.environ),
         demo=launch.demo, dry_run=launch.dry_run, interactive=launch.interactive, remember_rule=remembered.add,
         hook_environ=environment(os.environ, secret),
     )  # fmt: skip

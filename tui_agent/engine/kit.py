@@ -46,6 +46,8 @@ class Kit:
     count_message: Callable[[Message], int]
     count_tools: Callable[[tuple[ToolSchema, ...]], int]
     rate_limits: RateLimits
+    account: Callable[[ModelSpec], str]
+    """What a rate limit belongs to: a model at its address."""
     demo: bool = False
     dry_run: bool = False
     interactive: bool = True

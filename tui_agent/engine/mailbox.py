@@ -172,10 +172,10 @@ class Mailbox:
         name, why = ("", "") if agent.state.hand_picked or not text else route(kit.config.routing, text)
         spec = kit.resolve(name or agent.state.model)
         now = kit.world.now()
-        if until := kit.rate_limits.until(spec.provider, now):
+        if until := kit.rate_limits.until(kit.account(spec), now):
             for fallback in kit.config.fallbacks:
                 other = kit.resolve(fallback)
-                if not kit.rate_limits.until(other.provider, now):
+                if not kit.rate_limits.until(kit.account(other), now):
                     return other, f"{spec.label} is rate limited for another {until - now:.0f} s"
         return spec, why
 
@@ -186,7 +186,7 @@ class Mailbox:
         if id == "retry":
             if state.run is not None and state.run.retry is not None and text in ("now", "fallback", "stop"):
                 if text == "now":
-                    kit.rate_limits.clear(kit.resolve(state.run.model).provider, kit.world.now())
+                    kit.rate_limits.clear(kit.account(kit.resolve(state.run.model)), kit.world.now())
                 self.agent.emit(ev.RetryCut(choice=text))  # pyright: ignore[reportArgumentType]
         elif id in state.questions:
             self.agent.emit(ev.QuestionAnswered(id=id, text=text))

@@ -68,7 +68,7 @@ async def call_model(agent: Agent, *, grace: bool = False, closing: bool = False
     message = _message(agent, partial, spec, reply, closing=closing)
     agent.emit(ev.MessageEnd(message=message, purpose=purpose))
     agent.emit(_usage(agent, spec, purpose, reply, counted, message))
-    agent.kit.rate_limits.clear(spec.provider, agent.kit.world.now())
+    agent.kit.rate_limits.clear(agent.kit.account(spec), agent.kit.world.now())
     agent.measure()
     if not closing and not message.calls:
         agent.end_turn(0)
@@ -134,7 +134,7 @@ async def _stream(agent: Agent, request: Request, partial: Partial) -> Reply:
 async def _pieces(agent: Agent, request: Request) -> AsyncGenerator[Delta | Reply, None]:
     """The model's stream under the step timeout, refused at once while the provider is known to refuse."""
     provider, now = request.model.provider, agent.kit.world.now()
-    if until := agent.kit.rate_limits.until(provider, now):
+    if until := agent.kit.rate_limits.until(agent.kit.account(request.model), now):
         text = f"{provider} refuses requests for another {until - now:.0f} s (rate limit seen before)"
         raise ModelError(Failure("rate_limit", text, provider=provider, retry_after=until - now))
     try:
@@ -238,4 +238,4 @@ def _note_rate_limit(agent: Agent, spec: ModelSpec, failure: Failure) -> None:
     """Share a provider's own reset time with every running instance."""
     if failure.kind == "rate_limit" and failure.status == 429 and failure.retry_after:
         now = agent.kit.world.now()
-        agent.kit.rate_limits.note(spec.provider, now + failure.retry_after, now)
+        agent.kit.rate_limits.note(agent.kit.account(spec), now + failure.retry_after, now)

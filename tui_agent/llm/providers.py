@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tui_agent.llm.api import ModelSpec
+
 SignIn = Literal["key", "optional", "cloud", "browser"]
 """``key``: needs one; ``optional``: works without; ``cloud``: the cloud's own credential chain; ``browser``: a device
 sign-in that litellm runs on its own terminal, which a screen can't host."""
@@ -132,3 +134,8 @@ def _host(url: str) -> str:
         return (urlsplit(url).hostname or "").lower()
     except ValueError:
         return ""
+
+
+def account(spec: ModelSpec, environ: Mapping[str, str]) -> str:
+    """What a rate limit belongs to: the model at its address. Other models of one provider have limits of their own."""
+    return f"{spec.name} {base_of(spec.provider, spec.api_base, environ)}".rstrip()
