@@ -219,6 +219,7 @@ async def test_the_person_gives_a_slow_step_another_try(tmp_path: Path) -> None:
     await choose(b, "continue")
     await b.mailbox.idle()
     assert (b.end.stop_reason, b.end.final_output) == ("llm_done", "in time")
+    assert [request.step_timeout for request in b.requests] == pytest.approx([0.05, 0.075])
 
 
 async def test_headless_the_total_timeout_cuts_a_long_stream_and_a_long_tool(tmp_path: Path) -> None:
@@ -291,7 +292,9 @@ async def test_the_person_raises_the_budget(tmp_path: Path) -> None:
 
 
 async def test_raising_a_tiny_budget_raises_it_to_what_the_next_request_needs(tmp_path: Path) -> None:
-    b = bench(tmp_path, [Turn("done")], prices=(1e-3, 1e-3), limits=Limits(budget_usd=0.0005), interactive=True)
+    b = bench(
+        tmp_path, [Turn("done")], prices=(1e-3, 1e-3), limits=Limits(budget_usd=0.0005), interactive=True
+    )
     b.mailbox.prompt("go")
     await choose(b, "continue")
     await b.mailbox.idle()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
+
 from tui_agent.core import events as ev
 from tui_agent.core.events import Event
 from tui_agent.core.messages import Message, Result
@@ -371,6 +373,7 @@ def _limit_extended(state: Facts, event: ev.LimitExtended) -> None:
         run.warned_at = 0
     elif run.failure is not None and run.failure.step:
         run.failure = None
+        run.limits = msgspec.structs.replace(run.limits, step_timeout=event.value or run.limits.step_timeout)
     else:
         _set_limit(run, event.limit, event.value)
 

@@ -208,6 +208,9 @@ class Mailbox:
                 budget = run.budget_usd or run.cost
                 needed = run.cost + (run.asking.needed if run.asking else 0.0)
                 return budget + amount if amount else max(budget, run.cost, needed) * BUDGET_EXTENSION
+            case "timeout" if run.failure is not None and run.failure.step:
+                base = run.limits.step_timeout
+                return base + amount if amount else base * BUDGET_EXTENSION
             case "timeout":
                 base = max(run.timeout or 0.0, self.agent.state.elapsed)
                 return base + amount if amount else base * BUDGET_EXTENSION
