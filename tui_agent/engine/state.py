@@ -9,9 +9,13 @@ from dataclasses import dataclass
 
 from tui_agent.core.events import Event
 from tui_agent.core.messages import Message
+from tui_agent.engine import fold, fold_limits
 from tui_agent.engine.facts import Facts, OpenCall, Partial, Run
-from tui_agent.engine.fold import HANDLERS, PLAN
+from tui_agent.engine.handlers import HANDLERS
 
+PLAN = fold.PLAN
+TABLES = (fold, fold_limits)
+"""The modules whose functions are in ``HANDLERS``."""
 CLOSING_OUTPUT_TOKENS = 400
 """What a closing summary may cost in output; the budget guard keeps it in reserve."""
 SMALLEST_OUTPUT_TOKENS = 256

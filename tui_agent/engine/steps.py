@@ -161,9 +161,9 @@ def _close(agent: Agent, trip: Trip, *, call: bool) -> None:
 
 
 def _closed(agent: Agent) -> None:
-    """A closing call that brought no words is replaced by a canned summary."""
+    """A closing call that failed or brought no words is replaced by a canned summary."""
     tail = agent.state.tail
-    if tail is None or tail.role != "assistant" or not tail.text.strip():
+    if tail is None or tail.role != "assistant" or tail.interrupted or not tail.text.strip():
         _canned(agent)
 
 
