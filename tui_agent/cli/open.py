@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tui_agent.cli import directory, fail
 from tui_agent.cli.options import loaded, overrides, ready, session_path, shared
+
+if TYPE_CHECKING:
+    from tui_agent.config.load import Loaded
+    from tui_agent.ui.firstframe import FirstFrame
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,6 +32,18 @@ def open_ui(dir: str, **values: Any) -> int:
     ready(settings)
     if values["keybindings"] and not Path(values["keybindings"]).expanduser().is_file():
         raise fail(f"{values['keybindings']}: there is no such file (--keybindings)")
+    from tui_agent.ui.background import needs_asking
+    from tui_agent.ui.firstframe import FirstFrame
+
+    first = FirstFrame(ask_background=needs_asking(values["theme"] or settings.config.ui.theme, os.environ))
+    try:
+        return _open(cwd, values, settings, resume, first)
+    finally:
+        first.close()
+
+
+def _open(cwd: Path, values: dict[str, Any], settings: Loaded, resume: str, first: FirstFrame) -> int:
+    """Build what the screen needs; the frame that is there already says that it comes."""
     from tui_agent.engine.launch import Launch
 
     launch = Launch(
@@ -53,7 +69,7 @@ def open_ui(dir: str, **values: Any) -> int:
         overrides=launch.overrides,
         pick_session=resume == "?",
     )
-    return run_ui(launch, options, settings)
+    return run_ui(launch, options, settings, first)
 
 
 def check_terminal() -> None:

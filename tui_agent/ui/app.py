@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from textual import events
 from textual.binding import BindingType
+from textual.driver import Driver
 from textual.theme import Theme as TextualTheme
 
 from tui_agent import ui
@@ -30,6 +30,7 @@ from tui_agent.engine.launch import Launch
 from tui_agent.ui import screens
 from tui_agent.ui.background import Background, needs_asking
 from tui_agent.ui.drafts import DraftFile, History
+from tui_agent.ui.firstframe import ENDING, FirstFrame
 from tui_agent.ui.keys import Keymap, Resolver
 from tui_agent.ui.outside import Outside
 from tui_agent.ui.render.lines import Palette
@@ -49,10 +50,9 @@ DRAFT_DELAY = 0.3
 """Seconds from a change of the text to its being on disk."""
 WATCH_EVERY = 1.0
 """Seconds between two looks at the times of the files that a person edits."""
+OTHER_SCREEN = "\x1b[?1049h"
 APPLY = "Do now for real what you only recorded so far: every change and every command, in the same order."
 """What the model is told when the plan of a dry run is applied."""
-ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that ask to save and leave. From before the terminal is touched, or one that comes early would leave it raw."""
 STOPPED = 130
 """Exit code after a signal."""
 
@@ -80,7 +80,9 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         *,
         source: Callable[[Launch], EventSource] = LiveSource,
         now: Callable[[], float] = time.time,
+        first: FirstFrame | None = None,
     ) -> None:
+        self._first = first
         super().__init__()
         self.launch = launch
         self.settings = settings
@@ -102,8 +104,6 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self._linked = False
         self._draft_timer: Any = None
         self._leaving = False
-        self.came_early: list[int] = []
-        """Signals that came before the loop could take them."""
         self.typed_ahead = ""
         """What was typed before there was a screen."""
         self._painted = False
@@ -197,17 +197,39 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             screen.dismiss(None)
             self.main.closed_overlay()
 
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver; where the first frame is painted already, it does not change to the other screen again."""
+        found, first = super().get_driver_class(), self._first
+        if first is None or not first.painted:
+            return found
+
+        class Onward(found):
+            """Entering the other screen twice would lose where the cursor was on the first."""
+
+            def write(self, data: str) -> None:
+                super().write(data.replace(OTHER_SCREEN, "") if first.painted else data)
+
+        return Onward
+
     def post_display_hook(self) -> None:
         """Everything that takes time waits for the first paint."""
         if not self._painted and self.screen_stack and self.screen.size.width:
             self._painted = True
+            self._cover_first_frame()
             self.call_later(self._after_paint)
+
+    def _cover_first_frame(self) -> None:
+        """The driver puts back the line's settings that it found; tell it those before the hand-painted frame."""
+        first, driver = self._first, self._driver
+        if first is not None and first.settings is not None and driver is not None:
+            first.covered()
+            driver.attrs_before = first.settings  # pyright: ignore[reportAttributeAccessIssue]
 
     def _after_paint(self) -> None:
         loop = asyncio.get_running_loop()
         for number in ENDING:
             loop.add_signal_handler(number, self._signalled)
-        if self.came_early:
+        if self._first is not None and self._first.came_early:
             self._signalled()
             return
         for screen in self.screen_stack:
@@ -480,7 +502,10 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
                 screen.set_palette()
 
     def _wear(self) -> None:
-        theme = TextualTheme(**self.settings.theme.textual_fields())
+        fields = self.settings.theme.textual_fields()
+        variables: dict[str, str] = fields.pop("variables")
+        own = {name: value for name, value in variables.items() if not name.startswith(("role-", "ground-"))}
+        theme = TextualTheme(**fields, variables=own)
         self.register_theme(theme)
         self.theme = theme.name
 
@@ -499,36 +524,51 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self.main.say(errors[0] if errors else f"{' and '.join(sorted(what))} read again")
 
 
-def run_ui(launch: Launch, options: UiOptions | None = None, loaded: Loaded | None = None) -> int:
-    """Run the screen until it is left; returns the exit code. Raises ``ConfigError``."""
-    came_early: list[int] = []
-    for number in ENDING:
-        signal.signal(number, lambda number, _: came_early.append(number))
+def run_ui(
+    launch: Launch,
+    options: UiOptions | None = None,
+    loaded: Loaded | None = None,
+    first: FirstFrame | None = None,
+) -> int:
+    """Run the screen until it is left; returns the exit code. Raises ``ConfigError``. ``first`` is what stands there already."""
     options = options or UiOptions()
-    loaded = loaded or load(Path(launch.cwd), config_file=options.config_file, overrides=options.overrides)
-    asked = Background() if needs_asking(options.theme or loaded.config.ui.theme, os.environ) else None
-    typed = ""
+    first = first or FirstFrame(ask_background=False, paint=False)
     try:
-        settings = Settings(Path(launch.cwd), options, loaded)
-        app = TuiAgentApp(launch, settings, options)
+        app = _made(launch, options, loaded, first)
+        stray = app.settings.loaded.paths.state_dir / "screen.log"
+        try:
+            with own_terminal(stray):
+                app.run(mouse=app.config.ui.mouse)
+        finally:
+            first.close()
+            _say_goodbye(app, stray)
+    finally:
+        first.close()
+    return app.return_value if app.return_value is not None else app.return_code or 0
+
+
+def _made(launch: Launch, options: UiOptions, loaded: Loaded | None, first: FirstFrame) -> TuiAgentApp:
+    """The app, in the theme that suits the terminal's background."""
+    loaded = loaded or load(Path(launch.cwd), config_file=options.config_file, overrides=options.overrides)
+    asks = needs_asking(options.theme or loaded.config.ui.theme, os.environ)
+    asked = first.background or (Background() if asks else None)
+    try:
+        app = TuiAgentApp(launch, Settings(Path(launch.cwd), options, loaded), options, first=first)
         if asked is not None:
-            background, typed = asked.read()
+            background, app.typed_ahead = asked.read()
             app.suit(background)
     finally:
         if asked is not None:
             asked.close()
-    app.typed_ahead = typed
-    app.came_early = came_early
-    stray = settings.loaded.paths.state_dir / "screen.log"
-    try:
-        with own_terminal(stray):
-            app.run(mouse=settings.loaded.config.ui.mouse)
-    finally:
-        if (fault := app.fault) is not None:
-            what = visible(f"{type(fault).__name__}: {fault}")
-            sys.stderr.write(
-                f"tui-agent: a fault of its own ended it: {what}{os.linesep}The traceback is in {stray}{os.linesep}"
-            )
-        for line in app.last_words():
-            sys.stdout.write(line + os.linesep)
-    return app.return_value if app.return_value is not None else app.return_code or 0
+    return app
+
+
+def _say_goodbye(app: TuiAgentApp, stray: Path) -> None:
+    """The last words, on the terminal as it was."""
+    if (fault := app.fault) is not None:
+        what = visible(f"{type(fault).__name__}: {fault}")
+        sys.stderr.write(
+            f"tui-agent: a fault of its own ended it: {what}{os.linesep}The traceback is in {stray}{os.linesep}"
+        )
+    for line in app.last_words():
+        sys.stdout.write(line + os.linesep)

@@ -39,6 +39,7 @@ class Background:
         self._until = time.monotonic() + PATIENCE
         self._fd = sys.__stdin__.fileno() if sys.__stdin__ is not None else -1
         self._before: list[Any] | None = None
+        self._unread = True
         try:
             self._before = termios.tcgetattr(self._fd)
             tty.setcbreak(self._fd, termios.TCSANOW)
@@ -57,15 +58,16 @@ class Background:
                 data += os.read(self._fd, 4096)
             except OSError:
                 break
+        self._unread = False
         self.close()
         found = ANSWER.search(data)
         typed = KIND.sub(b"", ANSWER.sub(b"", data)).decode("utf-8", "replace")
         return (found[1].decode("ascii", "replace") if found else None), typed
 
     def close(self) -> None:
-        """Put the line's settings back; safe to call twice."""
+        """Put the line's settings back; safe to call twice. An answer that nobody read must not reach the shell."""
         if self._before is not None:
-            termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
+            termios.tcsetattr(self._fd, termios.TCSAFLUSH if self._unread else termios.TCSANOW, self._before)
             self._before = None
 
 

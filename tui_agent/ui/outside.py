@@ -6,6 +6,7 @@ import base64
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +76,10 @@ class Outside:
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         try:
             with self.app.suspend():
-                done = subprocess.run([*shlex.split(editor), str(file)], cwd=self.app.cwd, check=False)
+                done = subprocess.run(
+                    [*shlex.split(editor), str(file)], cwd=self.app.cwd, check=False,
+                    stdout=sys.__stdout__, stderr=sys.__stderr__,
+                )  # fmt: skip  # descriptors 1 and 2 lead to the log while the screen is up
         except SuspendNotSupported:
             self.app.main.say("this terminal cannot show an editor from here")
             return False

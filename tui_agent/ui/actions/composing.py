@@ -12,6 +12,7 @@ from tui_agent.config.nearest import nearest
 from tui_agent.core.commands import DropQueued, EditQueued, Prompt, Queue, RunShell, Steer
 from tui_agent.ui import commands, screens
 from tui_agent.ui.actions.group import Group, Table
+from tui_agent.ui.firstframe import PLACEHOLDER
 from tui_agent.ui.fold.run import Queued
 from tui_agent.ui.widgets.completion import Completion
 from tui_agent.ui.words import first_line
@@ -76,7 +77,7 @@ class ComposingActions(Group["SessionScreen"]):
             return "write your answer"
         if view.running:
             return "steer it while it works"
-        return "ask for something · / commands · @ files · ! shell"
+        return PLACEHOLDER
 
     # ---- sending
 

@@ -16,8 +16,9 @@ from tui_agent.sessions import log
 from tui_agent.ui import words
 from tui_agent.ui.actions.group import Table
 from tui_agent.ui.actions.reading import ReadingActions
+from tui_agent.ui.firstframe import HINTS_IN_GAUGE
 from tui_agent.ui.replay import SPEEDS, MarkKind, Timeline
-from tui_agent.ui.screens.stage import HINTS_IN_GAUGE, StageScreen
+from tui_agent.ui.screens.stage import StageScreen
 from tui_agent.ui.widgets.gauge import gauge_line
 from tui_agent.ui.widgets.row import Line, Rows, Span
 

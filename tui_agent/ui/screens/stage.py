@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tui_agent.ui.firstframe import HINT_COLUMNS, HINTS_IN_GAUGE
 from tui_agent.ui.fold.page import Change
 from tui_agent.ui.keys import Hit, Keymap, Pending, Resolver, Unbound
 from tui_agent.ui.view import View
@@ -32,12 +33,8 @@ TICK = 0.25
 """Seconds between two paintings of a running clock."""
 MESSAGE_SECONDS = 6.0
 """How long the line that says what a key did stands."""
-HINTS_IN_GAUGE = 118
-"""Columns from which the hints fit into the gauge row, so that they need no row of their own."""
 TITLE_ROWS = 24
 """Rows from which the title row is shown."""
-HINT_COLUMNS = 60
-"""Columns from which the row of hints is shown."""
 
 Action = Callable[[str], bool]
 EMPTY = Keymap({}, ())
