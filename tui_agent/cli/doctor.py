@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import locale
 import os
 import platform
@@ -174,7 +175,8 @@ def _stores() -> Iterator[Finding]:
             str(folder),
             "" if writable else f"{existing} can't be written",
         )
-    fts = "ENABLE_FTS5" in {row[0] for row in sqlite3.connect(":memory:").execute("pragma compile_options")}
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        fts = "ENABLE_FTS5" in {row[0] for row in database.execute("pragma compile_options")}
     yield (
         "ok" if fts else "warn",
         "search",
