@@ -235,7 +235,7 @@ class StageScreen(Screen[None]):
         if not self.is_attached:
             return
         view, width = self.view, self.size.width
-        self.title_row.show([title_line(view, str(Path.home()))])
+        self.title_row.show([title_line(view, str(Path.home()), dry_run=self.owner.launch.dry_run)])
         self.pending.show(pending_lines(view, self.marked_message, width))
         chord = " ".join(self.resolver.pending)
         still = self.owner.reduced_motion

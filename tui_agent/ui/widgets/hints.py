@@ -14,6 +14,8 @@ def hint_spans(view: View, label: Label, *, empty: bool, editing: bool = False) 
     """Up to four keys for the state of the run and the composer."""
     if editing:
         pairs = [("composer.send", "save"), ("agent.cut", "leave as it was")]
+    elif view.run.veto is not None:
+        pairs = [("composer.send", "steer"), ("extension.veto", "take the steps back"), ("app.help", "help")]
     elif view.running:
         pairs = [("composer.send", "steer"), ("composer.queue", "queue"), ("app.help", "help")]
     elif empty:

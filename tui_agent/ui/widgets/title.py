@@ -21,7 +21,7 @@ def short_path(path: str, home: str) -> str:
     return path
 
 
-def title_line(view: View, home: str) -> Line:
+def title_line(view: View, home: str, *, dry_run: bool = False) -> Line:
     """Title, place, model; on the right how it works."""
     meters = view.meters
     place = short_path(meters.session.cwd, home)
@@ -31,7 +31,7 @@ def title_line(view: View, home: str) -> Line:
     for text in (place, view.model_label):
         if text:
             left += [(" · ", "dim"), (text, "dim")]
-    right: list[Span] = []
+    right: list[Span] = [("DRY RUN", "badge-warn"), (" · ", "dim")] if dry_run else []
     if meters.session.untrusted:
         right += [("UNTRUSTED", "untrusted"), (" · ", "dim")]
     if kind := KINDS.get(meters.session.kind):
