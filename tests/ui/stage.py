@@ -24,6 +24,8 @@ from tui_agent.ui.settings import Settings, UiOptions
 from tui_agent.ui.source import ScriptedSource
 
 MODEL = "anthropic/claude-sonnet-4-5"
+PATIENCE = 20.0
+"""Seconds that a test waits in vain, on a machine that is busy with other things."""
 START = 1_767_225_600.0
 """1 January 2026, 00:00 UTC: when everything in these tests happens."""
 
@@ -110,7 +112,8 @@ class Stage:
 
     async def settle(self) -> None:
         """Wait until everything that was fed or pressed is on the screen."""
-        await self.source.drained()
+        async with asyncio.timeout(PATIENCE):
+            await self.source.drained()
         await self.pilot.pause()
         for screen in self.app.screen_stack:
             if isinstance(screen, SessionScreen):
@@ -120,7 +123,7 @@ class Stage:
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Wait for something that a thread or a timer brings."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not holds():
                 await self.pilot.pause(0.01)
         await self.settle()
