@@ -384,6 +384,7 @@ def test_a_pasted_prompt_is_cut_until_it_is_opened() -> None:
 
 def test_an_answer_that_was_cut_off_says_so() -> None:
     assert painted(AssistantBlock("a", "half", interrupted=True)) == ["   half", "   ⏸ interrupted"]
+    assert painted(AssistantBlock("a", "half", interrupted=True, broken=True))[-1] == "   ⏸ broke off"
 
 
 def test_reasoning_is_one_line_until_it_is_opened() -> None:

@@ -24,7 +24,15 @@ from tui_agent.config.trust import Trust, powers
 from tui_agent.config.yamlfile import Parsed
 from tui_agent.core.commands import Command, Interrupt, Prompt
 from tui_agent.core.errors import EngineGone
-from tui_agent.core.events import AgentEnd, ApprovalRequested, Event, GuardTripped, QuestionAsked, Ready
+from tui_agent.core.events import (
+    AgentEnd,
+    ApprovalRequested,
+    Event,
+    GuardTripped,
+    Notice,
+    QuestionAsked,
+    Ready,
+)
 from tui_agent.engine import demo
 from tui_agent.engine.launch import Launch
 from tui_agent.ui import screens
@@ -42,6 +50,7 @@ from tui_agent.ui.source import EventSource, LiveSource
 from tui_agent.ui.terminal import TerminalApp, own_terminal
 from tui_agent.ui.view import View
 from tui_agent.ui.widgets.composer import Composer
+from tui_agent.ui.widgets.gonecard import TAKEN, gone_lines, taken_lines
 from tui_agent.ui.widgets.row import Line
 
 SLICE = 0.008
@@ -53,6 +62,7 @@ WATCH_EVERY = 1.0
 OTHER_SCREEN = "\x1b[?1049h"
 APPLY = "Do now for real what you only recorded so far: every change and every command, in the same order."
 """What the model is told when the plan of a dry run is applied."""
+STARTING = "starting the engine again"
 STOPPED = 130
 """Exit code after a signal."""
 
@@ -83,7 +93,8 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         first: FirstFrame | None = None,
     ) -> None:
         self._first = first
-        super().__init__()
+        # with NO_COLOR Textual else turns the terminal's own colours into black on black
+        super().__init__(ansi_color=settings.theme.terminal_colours or None)
         self.launch = launch
         self.settings = settings
         self.options = options or settings.options
@@ -101,7 +112,9 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self._make_source = source
         self._source: EventSource | None = None
         self._waiting: list[Command] = []
-        self._linked = False
+        self._linked = self._is_ready = self._was_cut = False
+        self._refused = ""
+        """Why the engine would not begin."""
         self._draft_timer: Any = None
         self._leaving = False
         self.typed_ahead = ""
@@ -239,10 +252,15 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         if self.options.replay is None:
             self._restore_draft()
         self.set_interval(WATCH_EVERY, self._watch)
-        for error in self.settings.errors:
-            self.main.say(error)
+        self._say_errors(self.settings.errors)
         if self.options.replay is None:
             self.run_worker(self._begin, group="life", exit_on_error=True)
+
+    def _say_errors(self, errors: Sequence[str]) -> None:
+        """The first mistake in the person's files; the line has room for one."""
+        if errors:
+            more = f" · and {len(errors) - 1} more" if len(errors) > 1 else ""
+            self.main.say(f"{errors[0]}{more}")
 
     def _restore_draft(self) -> None:
         """What was not sent comes back; if something was typed already, it is on ↑."""
@@ -290,7 +308,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
     async def _ask_model(self) -> bool:
         """Whether there is something to start: a model is configured, a session brings its own, or one was chosen."""
         launch = self.launch
-        if launch.demo or launch.resume or self.config.model or "model" in launch.overrides:
+        if launch.demo or launch.resume or self.options.pick_session or self._names_model:
             return True
         choice = await self.push_screen_wait(screens.start.StartScreen(self))
         if choice is None:
@@ -298,6 +316,18 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             return True
         self.take_start(choice.value)
         return True
+
+    @property
+    def _names_model(self) -> bool:
+        return bool(self.config.model) or "model" in self.launch.overrides
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a message would reach a model: the session has one, or will have one as soon as it is open."""
+        meters = self.main.view.meters
+        if meters.session.id or meters.model:
+            return bool(meters.model)
+        return self.launch.demo or bool(self.launch.resume) or self._names_model
 
     def take_start(self, start: Start) -> None:
         """Begin with what was chosen."""
@@ -314,7 +344,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
     async def connect(self) -> None:
         """Read what was, start the engine, listen to it."""
         source = self._source = self._make_source(self.launch)
-        self.gone, self._linked = "", False
+        self.gone, self._linked, self._refused = "", False, ""
         view = self.new_view()
         await asyncio.to_thread(view.fold, source.history())
         if view.blocks or self.main.view.blocks:
@@ -324,7 +354,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         except EngineGone as error:
             self._lost(str(error))
             return
-        self._linked = True
+        self._linked, self._is_ready = True, False
         waiting, self._waiting = self._waiting, []
         for command in waiting:
             self.send(command)
@@ -333,21 +363,29 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
     async def _listen(self, source: EventSource) -> None:
         began = time.perf_counter()
         async for event in source.events():
-            self._note(event)
-            self.main.receive((event,))
+            if self._note(event):
+                self.main.receive((event,))
             if time.perf_counter() - began > SLICE:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
         if source is self._source and not self._leaving:
             self._lost(source.failure or "the engine has ended")
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: Event) -> bool:
+        """What the app itself has to know of an event; False if it is not for the page."""
         if isinstance(event, Ready):
+            if self.main.message.startswith((STARTING, "saving")):
+                self.main.say("")
+            self._is_ready = True
             self.session_path, self.tool_names = event.path, event.tools
             if not self.main.view.meters.model:
                 self.main.view.meters.model = event.model
         elif isinstance(event, AgentEnd | ApprovalRequested | QuestionAsked | GuardTripped):
             self._call_person()
+        elif isinstance(event, Notice) and event.level == "error" and not self._is_ready:
+            self._refused = f"{event.text} {event.hint}".strip()
+            return False
+        return True
 
     def _call_person(self) -> None:
         """Something is over or waits: ring, if the person looks elsewhere and wants it."""
@@ -357,7 +395,10 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
 
     def _lost(self, why: str) -> None:
         """The engine has gone; its log has not."""
-        self.gone, self._linked = why, False
+        self.gone, self._linked = self._refused or why, False
+        self._was_cut = self.main.view.running
+        if self.main.message == STARTING:
+            self.main.say("")
         for change in self.main.view.cut_off():
             self.main.show_change(change)
         self.main.receive(())
@@ -367,28 +408,18 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         if self.session_path and Path(self.session_path).exists():
             self.launch = msgspec.structs.replace(self.launch, resume=self.session_path)
         self.gone = ""
-        self.main.say("starting the engine again")
+        self.main.say(STARTING)
         self.run_worker(self.connect, group="life")
 
     def failure_lines(self) -> list[Line]:
         """The card of an engine that has gone: what happened, what is kept, what to do."""
         if not self.gone:
             return []
+        if TAKEN in self.gone:
+            return taken_lines(self.gone, self.keymap.hint)
         session = self.main.view.meters.session.id
-        kept = f"nothing was lost: session {session}" if session else "nothing was lost"
         log = self.settings.loaded.paths.log_file
-        return [
-            ([(" ✗ ", "error"), (self.gone, "text")], []),
-            ([("   ", "text"), (f"{kept} · log: {log}", "dim")], []),
-            (
-                [
-                    ("   ", "text"),
-                    (self.keymap.hint("retry.now"), "key"),
-                    (" starts it again and goes on", "text"),
-                ],
-                [],
-            ),
-        ]
+        return gone_lines(self.gone, session, str(log), self.keymap.hint, run_was_cut=self._was_cut)
 
     def send(self, command: Command) -> None:
         """Pass a command to the engine, or keep it until there is one."""
@@ -424,6 +455,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             self.main.say("saving")
             await old.close()
         self.main.reset(self.new_view())
+        self.main.trace.begin()
         await self.connect()
         if prompt:
             self.send(Prompt(text=prompt))
@@ -462,7 +494,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         view = self.main.view
         if not view.messages.first_prompt or not view.meters.session.id:
             return []
-        return [visible(view.title), f"tui-agent -r {visible(view.meters.session.id)}"]
+        return [visible(view.title), f"to go on: tui-agent -r {visible(view.meters.session.id)}"]
 
     # ---- drafts
 
@@ -506,6 +538,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         variables: dict[str, str] = fields.pop("variables")
         own = {name: value for name, value in variables.items() if not name.startswith(("role-", "ground-"))}
         theme = TextualTheme(**fields, variables=own)
+        self.ansi_color = self.settings.theme.terminal_colours or None
         self.register_theme(theme)
         self.theme = theme.name
 
@@ -521,7 +554,10 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
                 screen.use_keys()
         self._wear()
         self.main.set_palette()
-        self.main.say(errors[0] if errors else f"{' and '.join(sorted(what))} read again")
+        if errors:
+            self._say_errors(errors)
+        else:
+            self.main.say(f"{' and '.join(sorted(what))} read again")
 
 
 def run_ui(

@@ -45,6 +45,8 @@ class AssistantBlock(Block):
 
     model: str = ""
     interrupted: bool = False
+    broken: bool = False
+    """It broke off by itself; nobody stopped it."""
     purpose: str = "turn"
     kind: BlockKind = field(init=False, default="assistant")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_agent.config import assets
-from tui_agent.config.nearest import did_you_mean
+from tui_agent.config.nearest import did_you_mean, nearest
 from tui_agent.config.yamlfile import Node, Parsed, read, show, visible
 from tui_agent.core.errors import ConfigError
 from tui_agent.ui.keynames import Chord, canonical, parse_chord, show_chord, typed
@@ -241,9 +241,11 @@ class _File:
         return Binding(chord, action, context, node.file, node.line)
 
     def _unknown(self, name: str, node: Node, actions: Mapping[str, Action]) -> None:
-        near = did_you_mean(name, [*actions, *RANK])
+        near = nearest(name, [*actions, *RANK])
         if not near:
-            near = did_you_mean(name, [action.rpartition(".")[2] for action in actions])
+            last = nearest(name, [action.rpartition(".")[2] for action in actions])
+            near = next((action for action in actions if last and action.endswith(f".{last}")), "")
+        near = f'; did you mean "{visible(near, 60)}"?' if near else ""
         self.errors.append(
             node.error(f"there is no such action{near or '; tui-agent keys lists them'}", visible(name, 60))
         )

@@ -29,7 +29,8 @@ class Library:
     @property
     def here(self) -> Path | None:
         """The log of the session on the screen."""
-        return Path(self.app.session_path) if self.app.session_path else None
+        path = self.app.session_path or self.app.launch.resume
+        return Path(path) if path else None
 
     def chosen(self, choice: Choice[SessionSummary] | None) -> None:
         """What the list of sessions answered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_agent.core.commands import SetModel
@@ -37,8 +38,8 @@ class ModelList:
             return str(error)
         return ""
 
-    def choose(self, screen: SessionScreen, query: str = "") -> None:
-        """F3: type a part of a name."""
+    def choose(self, screen: SessionScreen, query: str = "", then: Callable[[], None] | None = None) -> None:
+        """F3: type a part of a name. ``then`` follows a choice."""
         marked = screen.view.meters.model or None
         picker = ModelScreen(self.app, self._items(), marked=marked, query=query)
 
@@ -50,6 +51,8 @@ class ModelList:
                 screen.say(why)
             else:
                 screen.send(SetModel(model=choice.value))
+                if then is not None:
+                    then()
 
         self.app.push_screen(picker, chosen)
 

@@ -17,7 +17,7 @@ from tui_agent.ui.blocks import Block, CardBlock
 from tui_agent.ui.fold.endings import Key, RunFacts, card
 from tui_agent.ui.fold.gauges import Gauges, Meters
 from tui_agent.ui.fold.messages import Messages
-from tui_agent.ui.fold.notices import Notices, describe
+from tui_agent.ui.fold.notices import Notices, attempt, describe
 from tui_agent.ui.fold.page import Change, Page
 from tui_agent.ui.fold.run import Run
 from tui_agent.ui.fold.tools import Tools
@@ -130,6 +130,16 @@ class View:
         return self.run.running
 
     @property
+    def side_work(self) -> bool:
+        """True while a command of the person's own (``!``) runs, outside any run."""
+        return not self.run.running and bool(self.tools.running)
+
+    @property
+    def busy(self) -> bool:
+        """True while there is something that an interrupt ends."""
+        return self.run.running or self.side_work
+
+    @property
     def activity(self) -> Activity:
         """What goes on now, the most telling thing first."""
         run = self.run
@@ -137,7 +147,7 @@ class View:
             return self._stopping()
         if run.retry is not None:
             wait = run.retry
-            what = f"{describe(wait.failure)} · attempt {wait.attempt} of {wait.limit}"
+            what = f"{describe(wait.failure)}{attempt(wait.attempt, wait.limit)}"
             return Activity("retry", what, self.page.ts, until=wait.until)
         if run.approvals or run.questions or run.limit:
             return Activity("question", "waiting for your answer", self.page.ts)
@@ -170,6 +180,7 @@ class View:
             ended_tools=self.tools.ended_by_interrupt,
             review=self.notices.review,
             unknown_prices=self.meters.turn.unknown,
+            summed_up=self.notices.summed_up,
         )
         self.page.add(card(event, facts, self._key))
 

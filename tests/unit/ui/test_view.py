@@ -452,7 +452,7 @@ def test_every_ending_says_what_happened_and_what_to_do(story: Story, reason: st
     assert card.title.endswith(f"· {status}")
     assert card.right.startswith("9 steps · 11 calls · 2 m 41 s · $0.09")
     assert any(label == "next" and text for label, text in card.rows)
-    if reason not in {"llm_done", "user_interrupt"}:
+    if reason not in {"llm_done", "user_interrupt", "llm_error"}:
         assert any(label == "why" and text for label, text in card.rows)
     assert card.tone == {"success": "ok", "partial": "warn", "failed": "error"}[status]
 

@@ -47,7 +47,27 @@ class AgentActions(Group["SessionScreen"]):
         super().__init__(screen)
         self.after_end = ""
         """Text to send as soon as the run that is being cut has ended."""
+        self.compacting = False
+        """Older exchanges are being summarised because the person asked for it, outside any run."""
         self._quit_until = 0.0
+
+    @property
+    def side_work(self) -> bool:
+        """Whether something of the person's own runs outside any run: a ``!`` line, or ``/compact``."""
+        view = self.screen.view
+        return view.side_work or (self.compacting and not view.running)
+
+    def busy_with(self) -> str:
+        """Why nothing else can begin now, empty if it can; what was written stays where it is."""
+        if not self.side_work:
+            return ""
+        what = "your command runs" if self.screen.view.side_work else "older exchanges are being summarised"
+        return f"{what}: wait for its end, or stop it with {self.app.keymap.hint('agent.cut')}"
+
+    def _stop_side_work(self) -> None:
+        self.screen.send(Interrupt(now=True))
+        self.screen.say("your command is stopped" if self.screen.view.side_work else "stopped")
+        self.compacting = False
 
     def table(self) -> Table:
         return {
@@ -77,6 +97,8 @@ class AgentActions(Group["SessionScreen"]):
                 if again
                 else "stopping: a running tool may finish · again stops it at once"
             )
+        elif self.side_work:
+            self._stop_side_work()
         elif not screen.composer.is_empty:
             screen.composer.stash()
             screen.say("text put away: ↑ brings it back")
@@ -92,7 +114,11 @@ class AgentActions(Group["SessionScreen"]):
         screen = self.screen
         if screen.close_overlay():
             return True
-        if screen.view.running and self.app.ticks() - screen.overlay_closed >= OVERLAY_GUARD:
+        if self.app.ticks() - screen.overlay_closed < OVERLAY_GUARD:
+            return True
+        if self.side_work:
+            self._stop_side_work()
+        elif screen.view.running:
             screen.send(Interrupt(now=True))
             screen.say("stopped at once; what was said and done is kept")
         return True
@@ -132,6 +158,8 @@ class AgentActions(Group["SessionScreen"]):
         view = self.screen.view
         if view.running:
             return "it is running already"
+        if busy := self.busy_with():
+            return busy
         if not any(isinstance(block, UserBlock) for block in view.blocks):
             return "there is nothing to go on from: say what to do"
         for block in reversed(view.blocks):
@@ -146,6 +174,8 @@ class AgentActions(Group["SessionScreen"]):
         view = self.screen.view
         if view.running:
             return self.refuse("it is running; interrupt it first")
+        if busy := self.busy_with():
+            return self.refuse(busy)
         asked = next((block for block in reversed(view.blocks) if isinstance(block, UserBlock)), None)
         if asked is None:
             return self.refuse("there is nothing to send again")
@@ -167,8 +197,17 @@ class AgentActions(Group["SessionScreen"]):
         return self.done(CONFIRM_MEANS[confirm])
 
     def compact(self, _key: str) -> bool:
-        self.screen.send(Compact())
-        return self.done("older exchanges are summarised before the next request")
+        return self.compact_with("")
+
+    def compact_with(self, keep: str) -> bool:
+        """Summarise older exchanges now; ``keep`` says what the summary must not lose."""
+        if self.screen.view.running:
+            return self.refuse("it runs, and makes room by itself when it has to")
+        if busy := self.busy_with():
+            return self.refuse(busy)
+        self.compacting = True
+        self.screen.send(Compact(keep=keep))
+        return self.done("older exchanges are being summarised")
 
     def apply_plan(self, _key: str) -> bool:
         """After a dry run: the same session goes on for real, and does what was only recorded."""

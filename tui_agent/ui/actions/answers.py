@@ -82,6 +82,10 @@ class AnswerActions(Group["SessionScreen"]):
         """Why keys don't answer the card now, empty if they do."""
         if self.screen.composer.is_empty or (self.question is not None and self.approval is None):
             return ""
+        if self._note is not None and (event := self.approval) is not None and self._note[0] == event.id:
+            return "enter sends your words with the answer"
+        if self.screen.view.run.limit is not None and self.screen.composer.text.startswith("/extend"):
+            return f"type a number of {self._unit()}, then enter"
         stash = self.app.keymap.hint("composer.stash")
         return f"your text comes first: send it, or put it away with {stash}"
 
@@ -220,10 +224,12 @@ class AnswerActions(Group["SessionScreen"]):
         if limit is None or limit.reason not in {"max_steps", "budget_exceeded", "timeout"}:
             return False
         self.screen.composer.set_text("/extend ")
-        unit = {"max_steps": "more steps", "budget_exceeded": "more US dollars", "timeout": "more seconds"}[
-            limit.reason
-        ]
-        return self.done(f"type a number of {unit}, then enter")
+        return True
+
+    def _unit(self) -> str:
+        limit = self.screen.view.run.limit
+        units = {"max_steps": "more steps", "budget_exceeded": "more US dollars", "timeout": "more seconds"}
+        return units.get(limit.reason if limit else "", "more")
 
     def stop_retry(self, _key: str) -> bool:
         if self.screen.view.run.retry is None:

@@ -96,14 +96,29 @@ class ComposingActions(Group["SessionScreen"]):
         if (found := commands.parse(composer.text)) is not None:
             return self._command(*found)
         if text.startswith("!"):
-            return self._shell(composer.take())
+            return self._shell(text)
         if screen.answers.question is not None and screen.answers.approval is None:
             return screen.answers.answer(composer.take().strip())
+        if not screen.view.running and (why := self._cannot_begin()):
+            return self.refuse(why)
+        self._send_text()
+        return True
+
+    def _send_text(self) -> None:
+        screen, composer = self.screen, self.screen.composer
         images = composer.pastes.images(composer.text)
         value = composer.take()
         screen.send(Steer(text=value) if screen.view.running else Prompt(text=value, images=images))
         screen.transcript.scroll_bottom()
-        return True
+
+    def _cannot_begin(self) -> str:
+        """Why no run can begin now, empty if one can; without a model the list of models opens, and sends on choice."""
+        if why := self.screen.agent.busy_with():
+            return why
+        if self.app.has_model:
+            return ""
+        self.app.models.choose(self.screen, then=self._send_text)
+        return "no model is chosen: your text is sent when you have chosen one"
 
     def newline(self, _key: str) -> bool:
         self.screen.composer.insert_text("\n")
@@ -117,6 +132,8 @@ class ComposingActions(Group["SessionScreen"]):
         if commands.parse(screen.composer.text) is not None:
             return self.send("")
         running = screen.view.running
+        if not running and (why := self._cannot_begin()):
+            return self.refuse(why)
         screen.send(Queue(text=screen.composer.take()))
         return self.done("follows when this is finished") if running else True
 
@@ -138,6 +155,11 @@ class ComposingActions(Group["SessionScreen"]):
         line = text.lstrip("!").strip()
         if not line:
             return self.refuse("write a command after the !")
+        if self.screen.view.running:
+            return self.refuse("the agent works: your command can run when it is done, or stopped")
+        if why := self.screen.agent.busy_with():
+            return self.refuse(why)
+        self.screen.composer.take()
         self.screen.send(RunShell(line=line, hidden=hidden))
         return True
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_agent import ui
 from tui_agent.config.nearest import nearest
-from tui_agent.core.commands import Compact, Extend, Rename, RewindTo, SetLimit, SetMode, SetModel
+from tui_agent.core.commands import Extend, Rename, RewindTo, SetLimit, SetMode, SetModel
 from tui_agent.core.events import ConfirmMode, Mode
 from tui_agent.ui import commands, screens
 from tui_agent.ui.actions.agent import CONFIRM_MEANS, CONFIRMS, MODE_MEANS, MODES
@@ -201,8 +201,7 @@ class PlaceActions(Group["SessionScreen"]):
         return self.done(CONFIRM_MEANS[confirm])
 
     def compact(self, words: str) -> bool:
-        self.screen.send(Compact(keep=words))
-        return True
+        return self.screen.agent.compact_with(words)
 
     def set_budget(self, words: str) -> bool:
         if not words:

@@ -28,6 +28,12 @@ TITLES: dict[StopReason, str] = {
 }
 
 
+NO_USE_AGAIN = frozenset(
+    {"auth", "billing", "not_found", "bad_request", "content_policy", "context_overflow"}
+)
+"""Failures that the same request meets again."""
+
+
 class RunFacts(msgspec.Struct, frozen=True):
     """What the fold knows about the run that ended. ``changed`` maps a path to lines added and removed."""
 
@@ -38,6 +44,8 @@ class RunFacts(msgspec.Struct, frozen=True):
     ended_tools: list[str]
     review: str
     unknown_prices: int
+    summed_up: bool = False
+    """Whether a last answer sums up what is done."""
 
 
 def card(event: AgentEnd, facts: RunFacts, key: Key) -> CardBlock:
@@ -46,6 +54,8 @@ def card(event: AgentEnd, facts: RunFacts, key: Key) -> CardBlock:
     title = TITLES[event.stop_reason]
     if event.failure is not None and event.stop_reason == "llm_error":
         title = f"stopped: {event.failure.text}"
+    if cut_off(event):
+        title = f"stopped: {words.first_line(event.detail, 80)}"
     block.title = f"{title} · {event.status}"
     block.right = _right(event, facts)
     block.rows = [*_why(event, facts), *_changed(facts), *_next(event, key)]
@@ -54,6 +64,11 @@ def card(event: AgentEnd, facts: RunFacts, key: Key) -> CardBlock:
         [f"{block.title}  {block.right}", *(f"{label}  {text}".strip() for label, text in block.rows)]
     )
     return block
+
+
+def cut_off(event: AgentEnd) -> bool:
+    """Whether the run's end is only what was found when the session was opened again: nobody stopped it."""
+    return event.stop_reason == "user_interrupt" and bool(event.detail.strip())
 
 
 def _mark(event: AgentEnd) -> str:
@@ -99,6 +114,8 @@ def _changed(facts: RunFacts) -> list[tuple[str, str]]:
 
 def _why(event: AgentEnd, facts: RunFacts) -> list[tuple[str, str]]:
     rows = [("why", text) for text in [_reason(event, facts)] if text]
+    if event.stop_reason == "llm_error":
+        rows.append(("kept", "everything so far"))
     if event.stop_reason == "user_interrupt":
         kept = [f"{words.count(len(facts.ended_tools), 'tool')} ended: {', '.join(facts.ended_tools[:3])}"]
         kept = kept if facts.ended_tools else []
@@ -120,20 +137,32 @@ def _reason(event: AgentEnd, facts: RunFacts) -> str:
     reasons: dict[StopReason, str] = {
         "llm_done": "",
         "user_interrupt": "",
-        "max_steps": f"{event.steps} of {facts.max_steps} steps are used; what is done so far is summed up above",
+        "max_steps": _steps_used(event, facts),
         "budget_exceeded": f"the next call would have passed {budget}",
         "context_full": "the next request does not fit into the model's window, even after compacting",
         "timeout": f"the run took longer than {timeout}",
-        "llm_error": "nothing was lost",
+        "llm_error": "",
         "stalled": "the same calls gave the same results again and again",
         "incomplete": "the replies stayed empty or broken after every reminder",
         "internal_error": words.first_line(event.detail.strip().rpartition("\n")[2], 200)
         or "an unexpected error",
     }
+    if event.failure is not None and event.failure.step:
+        return f"a model call took longer than its {words.seconds(limits.step_timeout)} (step timeout)"
     text = reasons[event.stop_reason]
     if event.failure is not None and event.stop_reason != "llm_error":
         text = f"{text}; {event.failure.text}" if text else event.failure.text
     return text
+
+
+def _steps_used(event: AgentEnd, facts: RunFacts) -> str:
+    """The count may be one above the limit: the step in which the model reads its last results."""
+    used = min(event.steps, facts.max_steps) if facts.max_steps else event.steps
+    extra = " and one more to read the last results" if event.steps > used else ""
+    summary = "; what is done so far is summed up above" if facts.summed_up else ""
+    verb = "is" if used == 1 and not extra else "are"
+    of = f" of {facts.max_steps}" if facts.max_steps else ""
+    return f"{used}{of} {'step' if (facts.max_steps or used) == 1 else 'steps'}{extra} {verb} used{summary}"
 
 
 def _next(event: AgentEnd, key: Key) -> list[tuple[str, str]]:
@@ -141,17 +170,34 @@ def _next(event: AgentEnd, key: Key) -> list[tuple[str, str]]:
     rewind = key("session.rewind")
     hints: dict[StopReason, str] = {
         "llm_done": f"{send}: say what next · {rewind}: rewind" if rewind else f"{send}: say what next",
-        "max_steps": "/continue goes on with a new count · limits.max_steps in the config raises it",
+        "max_steps": "/continue goes on with a new count · /steps N raises the limit",
         "budget_exceeded": "/budget AMOUNT raises it, then /continue",
         "context_full": f"/compact or {context} shortens it · a model with a larger window: {models} · then /continue",
         "timeout": "/continue goes on · limits.timeout and limits.step_timeout in the config raise it",
         "user_interrupt": f"{send}: say what to do instead · /continue goes on",
-        "llm_error": f"choose another model ({models}) · /retry or /continue goes on",
+        "llm_error": _after_failure(event, models),
         "stalled": f"{send}: say what to try instead · /continue goes on",
         "incomplete": f"/retry · another model ({models})",
         "internal_error": "/continue goes on · please report it with the log file",
     }
     text = hints[event.stop_reason]
-    if event.failure is not None and event.failure.hint:
-        return [("do", event.failure.hint), ("next", text)]
+    if cut_off(event):
+        text = f"/continue goes on from here; look first at what was running · {send}: say what to do instead"
+    if do := _to_do(event):
+        return [("do", do), ("next", text)]
     return [("next", text)]
+
+
+def _after_failure(event: AgentEnd, models: str) -> str:
+    """What can follow a failed call; asking again in vain is not offered first."""
+    if event.failure is not None and event.failure.kind in NO_USE_AGAIN:
+        return f"choose another model ({models}), or mend it, then /retry"
+    return f"/retry or /continue goes on · another model ({models})"
+
+
+def _to_do(event: AgentEnd) -> str:
+    if event.failure is None:
+        return ""
+    if event.failure.kind == "malformed" and not event.failure.hint:
+        return "check api_base in the config: what answers there does not speak the API"
+    return event.failure.hint

@@ -188,6 +188,7 @@ class Messages:
         block.text, block.seq, block.live = text, self.page.seq, False
         block.model = message.model or block.model
         block.interrupted = message.interrupted or event.failure is not None
+        block.broken = event.failure is not None
         if block.interrupted:
             self.interrupted_words = len(text.split())
         self.page.changed(block)

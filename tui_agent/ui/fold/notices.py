@@ -39,7 +39,7 @@ CLASSES: dict[ErrorClass, str] = {
     "billing": "no credit",
     "rate_limit": "rate limit",
     "timeout": "timeout",
-    "network": "no connection",
+    "network": "connection lost",
     "server": "server error",
     "not_found": "model not found",
     "context_overflow": "context too long",
@@ -66,9 +66,16 @@ ACTIONS = {
 
 def describe(failure: Failure) -> str:
     """``rate limit (429) from anthropic``."""
-    status = f" ({failure.status})" if failure.status else ""
-    provider = f" from {failure.provider}" if failure.provider else ""
-    return f"{CLASSES[failure.kind]}{status}{provider}"
+    provider = failure.provider
+    if failure.kind == "network":
+        return f"connection to {provider} lost" if provider else CLASSES["network"]
+    status = f" ({failure.status})" if failure.status and failure.kind != "malformed" else ""
+    return f"{CLASSES[failure.kind]}{status}{f' from {provider}' if provider else ''}"
+
+
+def attempt(number: int, limit: int) -> str:
+    """`` · attempt 2 of 3``, empty where there is only one."""
+    return f" · attempt {number} of {limit}" if limit > 1 else ""
 
 
 def limit_value(limit: str, value: float | None) -> str:
@@ -88,8 +95,12 @@ class Notices:
         self.review = ""
         """Outcome of the last self-evaluation of this run, e.g. ``review 92 %``."""
         self.recalled = 0
+        self.summed_up = False
+        """The run closes with an answer that sums up what is done."""
         self._retry: NoticeBlock | None = None
         self._switch: NoticeBlock | None = None
+        self._uncompacted: NoticeBlock | None = None
+        """What was said of the last attempt to compact in vain; it stands once a run."""
 
     def handlers(self) -> Handlers:
         return {
@@ -125,7 +136,8 @@ class Notices:
         return self.page.add(block)
 
     def run_starts(self, event: AgentStart) -> None:
-        self.review, self._retry, self.recalled = "", None, 0
+        self.review, self._retry, self.recalled, self.summed_up = "", None, 0, False
+        self._uncompacted = None
         if event.why:
             self.say(f"model {words.model_label(event.model)}: {event.why}")
 
@@ -133,8 +145,9 @@ class Notices:
         self._retry = self._retry if self._retry is self.page.last else None
 
     def retry(self, event: Retry) -> None:
-        text = f"{describe(event.failure)} · attempt {event.attempt} of {event.limit}"
-        right = ACTIONS.get(event.action) or f"waits {words.seconds(max(event.until - event.ts, 0.0))}"
+        text = f"{describe(event.failure)}{attempt(event.attempt, event.limit)}"
+        wait = event.until - event.ts
+        right = ACTIONS.get(event.action) or (f"waits {words.seconds(wait)}" if wait >= 0.05 else "at once")
         if self._retry is not None and self._retry is self.page.last:
             self._retry.text, self._retry.right = text, right
             self.page.changed(self._retry)
@@ -161,8 +174,11 @@ class Notices:
 
     def compaction(self, event: Compaction) -> None:
         if event.method == "none":
-            self.say(f"context not compacted: {event.why or 'there was nothing to gain'}")
+            text = f"context not compacted: {event.why or 'there was nothing to gain'}"
+            if self._uncompacted is None or self._uncompacted.text != text:
+                self._uncompacted = self.say(text)
             return
+        self._uncompacted = None
         how = {"model": "", "mechanical": " · listed, not summarised", "window": " · oldest dropped"}[
             event.method
         ]
@@ -190,6 +206,7 @@ class Notices:
 
     def closing(self, event: Closing) -> None:
         why = event.reason.replace("_", " ")
+        self.summed_up = event.message is not None
         body = event.message.text if event.message else ""
         tail = "one last answer without tools" if event.message else "no closing call"
         self.say(f"closing: {why}", level="warning", right=tail, body=body)

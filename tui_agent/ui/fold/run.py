@@ -50,6 +50,10 @@ class LimitCard(msgspec.Struct, frozen=True):
     used: float
     allowed: float
     what: str = ""
+    needed: float = 0.0
+    """What going on takes at least (budget: USD)."""
+    step: bool = False
+    """The time limit of one model call, not of the run."""
 
 
 class RetryWait(msgspec.Struct, frozen=True):
@@ -98,6 +102,7 @@ class Run:
         self.waiting_since = 0.0
         """When the run last began to wait for a model."""
         self._steps = 0
+        self._step_timeout = 0.0
 
     def handlers(self) -> Handlers:
         return {
@@ -128,7 +133,7 @@ class Run:
     def starts(self, event: AgentStart) -> None:
         self.running, self.started, self.waiting_since = True, event.ts, event.ts
         self.closing, self.stopping, self.stop_after_step = None, None, False
-        self._steps = event.limits.max_steps
+        self._steps, self._step_timeout = event.limits.max_steps, event.limits.step_timeout
         self._nothing_waits()
 
     def ends(self, event: AgentEnd) -> None:
@@ -193,7 +198,8 @@ class Run:
     def tripped(self, event: GuardTripped) -> None:
         if event.asks:
             what = self.limit.what if self.limit else ""
-            self.limit = LimitCard(event.reason, event.used, event.allowed, what)
+            step = event.reason == "timeout" and event.used == event.allowed == self._step_timeout
+            self.limit = LimitCard(event.reason, event.used, event.allowed, what, event.needed, step)
 
     def stalled(self, event: Stall) -> None:
         if event.action == "ask":

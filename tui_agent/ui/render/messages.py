@@ -94,7 +94,8 @@ class AssistantSheet(Sheet[AssistantBlock]):
             )
         start, parts = self._text.update(block.text, live=block.live)
         if block.interrupted:
-            parts = [*parts, fixed([TextLine("⏸ interrupted", base=("interrupted",))])]
+            how = "⏸ broke off" if block.broken else "⏸ interrupted"
+            parts = [*parts, fixed([TextLine(how, base=("interrupted",))])]
         return self.put(parts, start)
 
 

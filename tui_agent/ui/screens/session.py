@@ -9,7 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 
 from tui_agent.core.commands import Command
-from tui_agent.core.events import AgentEnd, Event
+from tui_agent.core.events import AgentEnd, AgentStart, Compaction, Event, Notice
 from tui_agent.ui.actions.agent import AgentActions
 from tui_agent.ui.actions.answers import PLAN, AnswerActions
 from tui_agent.ui.actions.composing import ComposingActions
@@ -81,6 +81,8 @@ class SessionScreen(StageScreen):
             for change in self.view.apply(event):
                 self.show_change(change)
             self.trace.feed(event)
+            if isinstance(event, Compaction | Notice | AgentStart):
+                self.agent.compacting = False
             if isinstance(event, AgentEnd):
                 self._answered.clear()
                 self.agent.run_ended()
@@ -88,8 +90,14 @@ class SessionScreen(StageScreen):
             self._dirty = True
             self.set_timer(REFRESH, self.refresh_rows)
 
+    @property
+    def busy(self) -> bool:
+        """Whether there is something that escape and ctrl+c end."""
+        return self.view.running or self.agent.side_work
+
     def reset(self, view: View) -> None:
         self.editing = ""
+        self.agent.compacting = False
         self._answered.clear()
         super().reset(view)
 
@@ -121,7 +129,7 @@ class SessionScreen(StageScreen):
         ]
         if self.composer.is_empty:
             found.append("empty")
-        if self.view.running or self.has_overlay:
+        if self.busy or self.has_overlay:
             found.append("running")
         return found
 

@@ -244,7 +244,7 @@ class StageScreen(Screen[None]):
         self.trace.draw()
         self.draw_own(width)
         if self._tick is not None:
-            (self._tick.resume if view.running or chord else self._tick.pause)()
+            (self._tick.resume if view.busy or chord else self._tick.pause)()
 
     @property
     def marked_message(self) -> str:

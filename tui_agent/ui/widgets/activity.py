@@ -38,7 +38,7 @@ def _details(view: View, activity: Activity, now: float) -> list[str]:
         return [f"{words.whole_seconds(activity.until - now)} · again = now"] if activity.until > now else []
     if activity.kind == "question":
         return []
-    if gauges.max_steps:
+    if gauges.max_steps and view.running:
         parts.append(f"step {gauges.step}/{gauges.max_steps}")
     elapsed = max(now - activity.since, 0.0)
     if activity.since:
@@ -46,5 +46,7 @@ def _details(view: View, activity: Activity, now: float) -> list[str]:
         parts.append(words.whole_seconds(elapsed) + (f" of {words.seconds(activity.limit)}" if near else ""))
     if activity.data and now - activity.data >= QUIET:
         parts.append(f"no data {words.whole_seconds(now - activity.data)}")
-    parts.append("esc stops" if activity.kind != "tool" else "esc stops · ctrl+c lets it finish")
+    parts.append(
+        "esc stops" if activity.kind != "tool" or view.side_work else "esc stops · ctrl+c lets it finish"
+    )
     return parts

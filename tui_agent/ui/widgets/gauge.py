@@ -46,7 +46,7 @@ def money_spans(gauges: Gauges) -> list[Span]:
         ),
     ]
     if gauges.budget is not None:
-        spans.append((f" / {gauges.budget:.2f}", "dim"))
+        spans.append((f" / {words.money(gauges.budget).removeprefix('$')}", "dim"))
     return spans
 
 

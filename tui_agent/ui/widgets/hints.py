@@ -18,6 +18,8 @@ def hint_spans(view: View, label: Label, *, empty: bool, editing: bool = False) 
         pairs = [("composer.send", "steer"), ("extension.veto", "take the steps back"), ("app.help", "help")]
     elif view.running:
         pairs = [("composer.send", "steer"), ("composer.queue", "queue"), ("app.help", "help")]
+    elif view.side_work:
+        pairs = [("agent.cut", "stop"), ("app.help", "help")]
     elif empty:
         pairs = [("app.palette", "commands"), ("app.help", "help")]
     else:

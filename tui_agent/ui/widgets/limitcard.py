@@ -9,6 +9,9 @@ from tui_agent.ui import words
 from tui_agent.ui.fold.run import LimitCard, RetryWait
 from tui_agent.ui.widgets.row import Line, Span
 
+BUDGET_EXTENSION = 1.5
+"""What the engine raises a budget to by itself: so many times what going on takes at least."""
+
 WHAT = {
     "max_steps": "the steps are used up",
     "budget_exceeded": "the budget is used up",
@@ -20,15 +23,29 @@ WHAT = {
 
 def limit_lines(card: LimitCard, keys: Mapping[str, str], extend_by: int, held: str) -> list[Line]:
     """Continue, summarise and stop, or stop: three keys."""
-    left: list[Span] = [(" ◌ ", "accent"), (WHAT.get(card.reason, card.reason), "text")]
+    left: list[Span] = [(" ◌ ", "accent"), (_what(card), "text")]
     if card.what:
         left.append((f": {card.what}", "dim"))
     return [(left, [(_used(card), "dim"), (" ", "text")]), (_choices(card, keys, extend_by, held), [])]
 
 
+def _what(card: LimitCard) -> str:
+    left = card.allowed - card.used
+    if card.reason == "budget_exceeded" and left > 0:
+        needs = (
+            f"going on may cost about {words.money(card.needed)}" if card.needed else "going on may cost more"
+        )
+        return f"{needs}, and {words.money(left)} of the budget is left"
+    if card.step:
+        return f"this model call took its {words.seconds(card.allowed)} (step timeout)"
+    return WHAT.get(card.reason, card.reason)
+
+
 def _used(card: LimitCard) -> str:
     if card.reason == "budget_exceeded":
-        return f"{words.money(card.used)} of {words.money(card.allowed)}"
+        return f"{words.money(card.used)} of {words.money(card.allowed)} used"
+    if card.step:
+        return ""
     if card.reason == "timeout":
         return f"{words.seconds(card.used)} of {words.seconds(card.allowed)}"
     if card.reason == "stalled":
@@ -42,6 +59,9 @@ def _choices(card: LimitCard, keys: Mapping[str, str], extend_by: int, held: str
     more = {"max_steps": f" (+{extend_by} steps)", "stalled": "", "context_full": ""}.get(
         card.reason, " (+50 %)"
     )
+    if card.reason == "budget_exceeded":
+        least = max(card.allowed, card.used + card.needed)
+        more = f" (budget {words.money(least * BUDGET_EXTENSION)})"
     spans: list[Span] = [("   ", "text")]
     own = [("amount", "type a number")] if card.reason in {"max_steps", "budget_exceeded", "timeout"} else []
     for name, what in (

@@ -22,8 +22,15 @@ class TracePane(Rows):
 
     def __init__(self, palette: Palette, language: Language) -> None:
         super().__init__(palette, id="trace")
+        self._language: Language = language
         self._trace = HumanTrace(language)
         self._kept: deque[str] = deque(maxlen=KEPT)
+
+    def begin(self) -> None:
+        """Another session: what was written about the one before goes."""
+        self._trace = HumanTrace(self._language)
+        self._kept.clear()
+        self.draw()
 
     def feed(self, event: Event) -> None:
         """Read one event."""
