@@ -401,6 +401,13 @@ def test_modes_and_model_follow(story: Story) -> None:
     assert story.view.gauges.window == 400_000
 
 
+def test_a_change_to_nothing_is_no_line(story: Story) -> None:
+    before = len(story.view.blocks)
+    story.tell(ev.ModeChanged)
+    story.tell(ev.ModeChanged)
+    assert len(story.view.blocks) == before
+
+
 def test_a_repair_is_for_the_trace_only(story: Story) -> None:
     before = len(story.view.blocks)
     story.tell(ev.Repair, merged=1)

@@ -257,7 +257,8 @@ class Notices:
     def mode(self, event: ModeChanged) -> None:
         parts = [f"mode {event.mode}"] if event.mode else []
         parts += [f"confirm {event.confirm}"] if event.confirm else []
-        self._switched(" · ".join(parts))
+        if parts:
+            self._switched(" · ".join(parts))
 
     def model(self, event: ModelChanged) -> None:
         self._switched(f"model {words.model_label(event.model)}" + (f" · {event.why}" if event.why else ""))
