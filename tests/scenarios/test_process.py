@@ -109,6 +109,11 @@ def of(events: list[ev.AnyEvent], kind: type[E]) -> list[E]:
     return [event for event in events if isinstance(event, kind)]
 
 
+def pieces(ready: ev.Ready) -> list[ev.MessageUpdate]:
+    """What of streamed messages is on disk; the screen is up to a tenth of a second ahead of it."""
+    return of(logged(ready), ev.MessageUpdate)
+
+
 def resumed(ready: ev.Ready) -> Launch:
     return Launch(cwd=str(Path.cwd()), resume=ready.path, overrides=YOLO)
 
@@ -226,7 +231,9 @@ async def test_killed_anywhere_it_goes_on_with_nothing_lost() -> None:
         assert call.status == "interrupted"
         assert "outcome unknown" in call.text
         client.send(cmd.Prompt(text=script(Turn("word " * 500))))
-        await client.first(ev.MessageUpdate)
+        await client.first(
+            ev.MessageUpdate, lambda _: any(piece.text.startswith("word") for piece in pieces(ready))
+        )
         os.kill(client.engine.pid, signal.SIGKILL)
         await client.end()
 
