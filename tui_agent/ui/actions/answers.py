@@ -10,12 +10,19 @@ from tui_agent.core.events import ApprovalRequested, Choice, Decision, QuestionA
 from tui_agent.ui import screens
 from tui_agent.ui.actions.group import Group, Table
 from tui_agent.ui.blocks import ToolBlock
+from tui_agent.ui.widgets.approval import Card, approval_lines, text_of
+from tui_agent.ui.widgets.row import Line
+from tui_agent.ui.widgets.wrapped import Reading
+from tui_agent.ui.words import count
 
 if TYPE_CHECKING:
     from tui_agent.ui.screens.session import SessionScreen
 
 QUIET = 0.5
 """Seconds without a keystroke before a key may answer a card, so that typing never approves anything."""
+
+CARD_ROWS = 7
+"""Rows that the card of an approval gets at least; more on a high terminal."""
 
 PLAN = "plan"
 """Name of the intent with which a mixed run shows its plan."""
@@ -36,6 +43,13 @@ class AnswerActions(Group["SessionScreen"]):
         super().__init__(screen)
         self._turned = 0
         self._note: tuple[str, Decision] | None = None
+        self._reading: tuple[str, Reading] = ("", Reading(()))
+        self._top = 0
+        self._page = 1
+        """Rows of the text on the card."""
+        self._scrolled = 0.0
+        """When a key last had to do with reading the text, on the clock of key events: that is no typing."""
+        self._warned = ("", "")
 
     def table(self) -> Table:
         decisions: tuple[Decision, ...] = ("once", "session", "always", "deny")
@@ -46,6 +60,13 @@ class AnswerActions(Group["SessionScreen"]):
         )
         return {
             **{f"approval.{decision}": self._deciding(decision) for decision in decisions},
+            "approval.explain": self._noting(
+                "deny", "write why not, then enter · enter alone just says no · esc goes back"
+            ),
+            "approval.down": lambda _key: self.scroll(1),
+            "approval.up": lambda _key: self.scroll(-1),
+            "approval.page_down": lambda _key: self.scroll(self._page),
+            "approval.page_up": lambda _key: self.scroll(-self._page),
             "approval.edit": self.edit,
             "approval.view": self.show_all,
             "approval.next": self.next,
@@ -68,7 +89,9 @@ class AnswerActions(Group["SessionScreen"]):
     def contexts(self) -> list[str]:
         """The card's context, if nothing is being typed."""
         run = self.screen.view.run
-        if not self.screen.composer.is_empty or self.screen.just_typed(QUIET):
+        if not self.screen.composer.is_empty or self.noting:
+            return []
+        if self.screen.just_typed(QUIET, but=self._scrolled):
             return []
         if event := self.approval:
             return ["plan" if event.intent.tool == PLAN else "approval"]
@@ -80,6 +103,8 @@ class AnswerActions(Group["SessionScreen"]):
 
     def held(self) -> str:
         """Why keys don't answer the card now, empty if they do."""
+        if self.noting:
+            return "write it below, then enter · esc goes back"
         if self.screen.composer.is_empty or (self.question is not None and self.approval is None):
             return ""
         if self._note is not None and (event := self.approval) is not None and self._note[0] == event.id:
@@ -110,26 +135,104 @@ class AnswerActions(Group["SessionScreen"]):
         if len(self.screen.view.run.approvals) < 2:
             return False
         self._turned += 1
+        self._note = None
         return True
+
+    # ---- what is read before it is allowed
+
+    @property
+    def reading(self) -> Reading:
+        """What the call on the card would do, and how much of it has been on the screen."""
+        event = self.approval
+        if event is None:
+            return Reading(())
+        if self._reading[0] != event.id:
+            self._reading = event.id, Reading(text_of(event, self.screen.size.width))
+            self._top = 0
+        return self._reading[1]
+
+    def approval_card(self, event: ApprovalRequested) -> list[Line]:
+        """The card of an approval; what it shows counts as shown while nothing lies over it."""
+        screen, reading = self.screen, self.reading
+        names = ("once", "session", "always", "deny", "explain", "edit", "view", "page_down", "page_up")
+        card = Card(
+            reading=reading,
+            keys=self.keys("approval", *names),
+            width=screen.size.width,
+            rows=max(screen.size.height // 3, CARD_ROWS),
+            top=self._top,
+            waiting=len(screen.view.run.approvals),
+            held=self.held(),
+        )
+        lines, first, last = approval_lines(event, card)
+        self._page, self._top = max(last - first, 1), first
+        if self.app.screen is screen and self._is_seen(len(lines)):
+            reading.show(card.across, first, last)
+            lines = approval_lines(event, card)[0]
+        return lines
+
+    def _is_seen(self, rows: int) -> bool:
+        """Whether a card of so many rows has room on the screen above what stands below it."""
+        screen = self.screen
+        above = screen.card.region.y if screen.card.lines else 0
+        return above + rows <= screen.size.height
+
+    def scroll(self, by: int) -> bool:
+        """Move the text on the card; False if all of it stands there."""
+        if self.approval is None or self._page >= len(self.reading.rows(self._across())):
+            return False
+        self._top = max(self._top + by, 0)
+        self._scrolled = self.screen.key_time
+        return self.done("")
+
+    def _across(self) -> int:
+        return Card(reading=self._reading[1], keys={}, width=self.screen.size.width, rows=0).across
+
+    def _unread(self, event: ApprovalRequested, decision: Decision) -> str:
+        """Why the call can't be allowed yet, empty if it can: all of it has been shown, or the person was told that not."""
+        reading = self.reading
+        if reading.whole or event.intent.tool == PLAN:
+            return ""
+        if not event.intent.command and self._warned == (event.id, decision):
+            return ""
+        self._warned = event.id, decision
+        self._scrolled = self.screen.key_time
+        hint = self.app.keymap.hint
+        rows = count(reading.unseen(self._across()), "row")
+        shows = f"{rows} not shown yet: {hint('approval.page_down')} or {hint('approval.view')} shows more"
+        again = "" if event.intent.command else f" · {hint(f'approval.{decision}')} again allows it unread"
+        return shows + again
 
     def decide(self, decision: Decision, note: str = "") -> bool:
         """Answer the approval on the card."""
         event = self.approval
         if event is None:
             return False
-        if decision == "always" and not event.rule:
-            return self.refuse("there is no rule that would cover this: allow it once, or for the session")
+        if decision in {"session", "always"} and not event.rule:
+            return self.refuse("there is no rule that would cover this: allow it once")
+        if decision != "deny" and (why := self._unread(event, decision)):
+            return self.refuse(why)
         self.screen.send(Approve(id=event.id, decision=decision, note=note))
         self.screen.answered(event.id)
         return self.done(f"{event.intent.tool}: {SAID[decision]}")
 
     def send_note(self, text: str) -> bool:
         """Enter, after a key asked for words that go with the answer; False if none did."""
-        asked, self._note = self._note, None
-        event = self.approval
-        if asked is None or event is None or asked[0] != event.id:
+        asked = self._note if self.noting else None
+        self._note = None
+        return asked is not None and self.decide(asked[1], text)
+
+    @property
+    def noting(self) -> bool:
+        """Whether words are being written that go with the answer."""
+        return self._note is not None and self.approval is not None and self._note[0] == self.approval.id
+
+    def leave_note(self) -> bool:
+        """Escape while they are written: the card waits as before, the words stay a draft; False if there are none."""
+        if not self.noting:
             return False
-        return self.decide(asked[1], text)
+        self._note = None
+        return self.done("it waits for your answer as before")
 
     def _noting(self, decision: Decision, say: str) -> Callable[[str], bool]:
         def begin(_key: str) -> bool:
@@ -148,6 +251,8 @@ class AnswerActions(Group["SessionScreen"]):
         call = self._call(event)
         if call is None:
             return self.refuse("this call cannot be changed")
+        if why := self._unread(event, "edit"):
+            return self.refuse(why)
 
         def changed(arguments: dict[str, Any] | None) -> None:
             self.screen.closed_overlay()
@@ -168,7 +273,8 @@ class AnswerActions(Group["SessionScreen"]):
         event = self.approval
         if event is None:
             return False
-        self.app.push_screen(screens.page.PageScreen.of_approval(self.app, event), self.screen.overlay_gone)
+        page = screens.approval.ApprovalPage(self.app, event, self.reading)
+        self.app.push_screen(page, self.screen.overlay_gone)
         return True
 
     def _call(self, event: ApprovalRequested) -> dict[str, Any] | None:

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_agent.ui.screens import editor, overlay, page, picker, replay, rewind, sessions, start
+    from tui_agent.ui.screens import approval, editor, overlay, page, picker, replay, rewind, sessions, start
 
-LATE = ("editor", "overlay", "page", "picker", "replay", "rewind", "sessions", "start")
+LATE = ("approval", "editor", "overlay", "page", "picker", "replay", "rewind", "sessions", "start")
 """Modules that ``screens.NAME`` imports."""
 
 
@@ -19,4 +19,4 @@ def __getattr__(name: str) -> ModuleType:
     raise AttributeError(name)
 
 
-__all__ = ["editor", "overlay", "page", "picker", "replay", "rewind", "sessions", "start"]
+__all__ = ["approval", "editor", "overlay", "page", "picker", "replay", "rewind", "sessions", "start"]

@@ -18,7 +18,7 @@ from tui_agent.ui.actions.reading import ReadingActions
 from tui_agent.ui.fold.page import Change
 from tui_agent.ui.screens.stage import HINTS_IN_GAUGE, StageScreen
 from tui_agent.ui.view import View
-from tui_agent.ui.widgets.approval import approval_lines, plan_lines
+from tui_agent.ui.widgets.approval import plan_lines
 from tui_agent.ui.widgets.completion import Completions
 from tui_agent.ui.widgets.composer import Composer
 from tui_agent.ui.widgets.gauge import gauge_line
@@ -133,18 +133,29 @@ class SessionScreen(StageScreen):
             found.append("running")
         return found
 
-    def just_typed(self, seconds: float) -> bool:
-        """Whether the key before this one came less than so many seconds ago."""
-        return self._this_key - self._last_key < seconds
+    @property
+    def key_time(self) -> float:
+        """When the last key was pressed, on the clock of key events."""
+        return self._this_key
+
+    def just_typed(self, seconds: float, *, but: float = 0.0) -> bool:
+        """Whether the key before this one came less than so many seconds ago, not counting the one of the time ``but``."""
+        return self._this_key - self._last_key < seconds and self._last_key != but
 
     @property
     def has_overlay(self) -> bool:
         """Whether something of this screen lies over it that escape closes."""
-        return bool(self.editing) or self.reading.searching or self.sidebar.over
+        return bool(self.editing) or self.answers.noting or self.reading.searching or self.sidebar.over
 
     def close_overlay(self) -> bool:
         """Close the topmost such thing; False if there is none."""
-        if self.composing.leave_edit() or self.reading.leave_find() or self.reading.close_sidebar():
+        leaving = (
+            self.composing.leave_edit,
+            self.answers.leave_note,
+            self.reading.leave_find,
+            self.reading.close_sidebar,
+        )
+        if any(leave() for leave in leaving):
             self.closed_overlay()
             return True
         return False
@@ -202,8 +213,7 @@ class SessionScreen(StageScreen):
         if (approval := answers.approval) is not None:
             if approval.intent.tool == PLAN:
                 return plan_lines(answers.keys("plan", "accept", "edit", "reject"), held)
-            keys = answers.keys("approval", "once", "session", "always", "deny", "edit")
-            return approval_lines(approval, keys, room, len(run.approvals), held)
+            return answers.approval_card(approval)
         if (question := answers.question) is not None:
             return question_lines(question, room, held)
         if run.limit is not None:
