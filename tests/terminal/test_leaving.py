@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +79,46 @@ def test_when_the_window_closes_the_session_is_saved() -> None:
         (end,) = terminal.logged(ev.AgentEnd)
         assert end.stop_reason == "user_interrupt"
         assert terminal.logged(ev.SessionEnd)
+
+
+ELSEWHERE = """
+import os, signal, sys
+if child := os.fork():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+os.setsid()
+from tui_agent.cli import main
+main(sys.argv[1:])
+"""
+"""The program in a session of its own, which no signal tells that the terminal is gone."""
+
+
+def test_the_end_of_the_input_ends_the_program_even_if_no_signal_comes() -> None:
+    with Terminal("--demo", env={"TUI_AGENT_DEMO_SPEED": "0.5"}, program=("-c", ELSEWHERE)) as terminal:
+        terminal.wait_for("I'll look")
+        engine = terminal.engine()
+        terminal.hang_up()
+        terminal.process.wait(PATIENCE)
+        terminal.wait_for(lambda: not alive(engine))
+        assert terminal.logged(ev.SessionEnd)
+
+
+def test_after_a_stop_the_screen_is_painted_again() -> None:
+    with Terminal("--demo", env=FAST) as terminal:
+        terminal.wait_for("done · success")
+        terminal.wait_for(PROMPT)
+        stat = Path(f"/proc/{terminal.process.pid}/stat")
+        if not stat.exists():
+            pytest.skip("only /proc says whether a process is stopped")
+        terminal.press("\x18", "z")
+        terminal.wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+        terminal.wait_gone("done · success")
+        terminal.signal(signal.SIGCONT)
+        terminal.wait_for("done · success")
+        terminal.wait_for(PROMPT)
+        terminal.press("ctrl+d")
+        assert terminal.wait_exit() == 0
+        restored(terminal)
 
 
 BROKEN = """

@@ -2,7 +2,8 @@
 
 - only cells that changed are sent, one style code a change (11.8 MB became 1.6 MB in 30 s of streaming);
 - a terminal that stops reading does not stop the program: frames are left out and made up for later;
-- bytes on stdin that are not UTF-8 don't end the program;
+- bytes on stdin that are not UTF-8 don't end the program; the end of stdin does, instead of being read for ever;
+- a program that was stopped and goes on (fg) paints its screen again;
 - stray output of libraries goes to a file instead of over the screen.
 
 Textual is pinned, because its private names are used; tests hold the behaviour.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,6 +28,7 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from textual import _compositor as compositor
+from textual import on
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers import _writer_thread as writer_thread
@@ -211,9 +214,32 @@ class PatientWriter(writer_thread.WriterThread):
         self.join(PATIENCE)
 
 
+class Keys(Decoder):
+    """The decoder of what the terminal sends; it alone sees the empty read that says that there is no terminal any more."""
+
+    def decode(self, data: bytes, final: bool = False) -> str:
+        if not data and not final:
+            raise EOFError
+        return super().decode(data, final)
+
+
 def _tolerant_decoder(encoding: str) -> Callable[[], Decoder]:
-    """``codecs.getincrementaldecoder``, but what it makes never raises, and keeps late answers of the terminal to itself."""
-    return partial(Decoder, encoding)
+    """``codecs.getincrementaldecoder``, but what it makes keeps late answers of the terminal to itself."""
+    return partial(Keys, encoding)
+
+
+def _ending(driver: type[Driver]) -> type[Driver]:
+    """The driver, but the end of the input ends the program, as the signal does that a closed terminal should send."""
+
+    class Ending(driver):
+        def run_input_thread(self) -> None:
+            known: Any = super()  # the method is of the drivers for Unix, not of their base
+            try:
+                known.run_input_thread()
+            except (EOFError, OSError):
+                os.kill(os.getpid(), signal.SIGHUP)
+
+    return Ending
 
 
 R = TypeVar("R")
@@ -235,7 +261,13 @@ class TerminalApp(App[R]):
             module: Any = import_module(found.__module__)
             module.WriterThread = PatientWriter
             module.getincrementaldecoder = _tolerant_decoder
+            return _ending(found)
         return found
+
+    @on(Driver.SignalResume)
+    def paint_again(self) -> None:
+        """Back from a stop (ctrl+z, fg): the shell has written where the screen was."""
+        self.repaint_terminal()
 
     def repaint_terminal(self) -> None:
         """Send the whole screen again, when something else may have drawn on it."""
