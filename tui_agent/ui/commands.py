@@ -32,7 +32,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("sessions", "open, search, replay or fork a session", "sessions.open"),
     SlashCommand("resume", "go on with another session", "sessions.open", "ID"),
     SlashCommand("fork", "go on in a copy of this session", "session.fork"),
-    SlashCommand("rewind", "go back: conversation, files, or both", "session.rewind"),
+    SlashCommand("rewind", "take back a part of the conversation", "session.rewind"),
     SlashCommand("replay", "watch this session from the start", "session.replay"),
     SlashCommand("rename", "give this session a title", "session.rename", "TITLE"),
     SlashCommand("export", "write this session to a file", "session.export", "FILE"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui_agent.config.sections import Config
 from tui_agent.llm import credentials
+from tui_agent.policy.remembered import Remembered
 from tui_agent.ui import words
 from tui_agent.ui.commands import COMMANDS
 from tui_agent.ui.keys import Keymap
@@ -110,16 +111,27 @@ def context_lines(view: View) -> list[Line]:
     return lines
 
 
-def permission_lines(config: Config, view: View) -> list[Line]:
-    """The rules, and the mode that decides where no rule does."""
-    permissions = config.permissions
+def permission_lines(app: TuiAgentApp) -> list[Line]:
+    """The rules of the config, those that the person allowed while asked, and the mode that decides elsewhere."""
+    permissions, view = app.config.permissions, app.main.view
+    file = app.settings.loaded.paths.state_dir / "approvals.json"
+    saved = Remembered(file, app.cwd).rules()
     lines = [_row("confirm mode", view.meters.confirm, "/confirm changes it")]
     for name, rules in (("allow", permissions.allow), ("ask", permissions.ask), ("deny", permissions.deny)):
         lines += _head(
             f"{name}: {'wins over all' if name == 'deny' else 'wins over allow' if name == 'ask' else 'not asked'}"
         )
         lines += [_row(rule, "") for rule in rules] or [_row("no rule", "", role="dim")]
-    return lines
+    lines += _head(f"allowed always, in this project: {len(saved) or 'no rule'}")
+    lines += [_row(rule, "") for rule in saved]
+    if saved:
+        lines.append(_row("saved in", str(file), role="dim"))
+        lines.append(
+            _row("", "a rule taken out of it is asked about again from the next session on", role="dim")
+        )
+    session = [rule for rule in view.run.allowed if rule not in saved]
+    lines += _head(f"allowed for this session: {len(session) or 'no rule'}")
+    return [*lines, *(_row(rule, "") for rule in session)]
 
 
 def hook_lines(config: Config, view: View) -> list[Line]:

@@ -299,11 +299,8 @@ class PlaceActions(Group["SessionScreen"]):
         if verb == "fork":
             self.app.library.fork(point.seq - 1)
             return
-        self.screen.send(
-            RewindTo(to_seq=point.seq - 1, conversation=verb != "files", files=verb != "conversation")
-        )
-        if verb != "files":
-            self.screen.composer.put_back(point.whole)
+        self.screen.send(RewindTo(to_seq=point.seq - 1))
+        self.screen.composer.put_back(point.whole)
 
     # ---- pages
 
@@ -316,7 +313,7 @@ class PlaceActions(Group["SessionScreen"]):
         return True
 
     def permissions(self, _key: str) -> bool:
-        self.app.show_page("permissions", ui.pages.permission_lines(self.app.config, self.screen.view))
+        self.app.show_page("permissions", ui.pages.permission_lines(self.app))
         return True
 
     def hooks(self, _key: str) -> bool:

@@ -23,6 +23,7 @@ from tui_agent.core.events import (
     MessageStart,
     QuestionAnswered,
     QuestionAsked,
+    Ready,
     Retry,
     RetryCut,
     Stall,
@@ -95,6 +96,8 @@ class Run:
         self.last_end: AgentEnd | None = None
         self.queue: dict[str, Queued] = {}
         self.approvals: dict[str, ApprovalRequested] = {}
+        self.allowed: list[str] = []
+        """Rules that the person has added since the engine started."""
         self.questions: dict[str, QuestionAsked] = {}
         self.limit: LimitCard | None = None
         self.retry: RetryWait | None = None
@@ -106,6 +109,7 @@ class Run:
 
     def handlers(self) -> Handlers:
         return {
+            Ready: lambda _event: self.allowed.clear(),
             AgentStart: self.starts,
             AgentEnd: self.ends,
             TurnStart: self.turn,
@@ -160,7 +164,13 @@ class Run:
         self.approvals[event.id] = event
 
     def resolved(self, event: ApprovalResolved) -> None:
-        self.approvals.pop(event.id, None)
+        asked = self.approvals.pop(event.id, None)
+        if (
+            asked is not None
+            and event.decision in {"session", "always"}
+            and asked.rule not in {"", *self.allowed}
+        ):
+            self.allowed.append(asked.rule)
         self.waiting_since = event.ts
 
     def question(self, event: QuestionAsked) -> None:

@@ -1,4 +1,4 @@
-"""Going back: a list of what was asked, and what to take back: conversation, files, or both."""
+"""Going back: a list of what was asked; the conversation from one of them on is taken back, files stay as they are."""
 
 from __future__ import annotations
 
@@ -45,22 +45,20 @@ class RewindScreen(PickerScreen[Point]):
         ]
         super().__init__(
             app, "go back to before", items, preview=self._changes,
-            footer="enter both · c conversation · f files · n fork there · esc closes",
+            footer="enter takes the conversation back, files stay · f goes on in a copy · esc closes",
         )  # fmt: skip
 
     def typed(self, event: events.Key) -> bool:  # noqa: ARG002
         """Letters are keys here, there is no search."""
         return True
 
-    def perform(self, action: str, key: str) -> bool:
-        if action in {"rewind.preview", "rewind.undo"}:
-            return True
-        return super().perform(action, key)
-
     def _changes(self, point: Point, _width: int, height: int) -> list[Line]:
         later = [path for path, seq in self._files.items() if seq >= point.seq]
         lines: list[Line] = [
             ([(line, "text")], []) for line in point.whole.splitlines()[: max(height - len(later) - 3, 1)]
         ]
-        lines += [([], []), ([(f"{words.count(len(later), 'file')} changed since", "dim")], [])]
+        lines += [
+            ([], []),
+            ([(f"{words.count(len(later), 'file')} changed since; they stay as they are", "dim")], []),
+        ]
         return [*lines, *(([(f"  {path}", "text")], []) for path in later[:height])]
