@@ -141,8 +141,8 @@ def test_folded_calls_stand_together_and_all_else_apart() -> None:
         "",
         "do",
         "",
-        "◆ on",
-        "◆ tw",
+        "◆",
+        "◆",
         "",
         "✗",
         "│",
@@ -400,16 +400,34 @@ def test_reasoning_is_one_line_until_it_is_opened() -> None:
 
 def test_notices_wrap_instead_of_losing_words() -> None:
     rows = painted(NoticeBlock("n", "word " * 30, level="warning", right="12 s", hint="do this"), cells=60)
-    assert rows[0].startswith(" ⚠ word word")
+    assert rows[0].startswith("   ⚠ word word")
     assert rows[0].endswith("  12 s")
     assert " ".join(rows).count("word") == 30
-    assert rows[-1] == "   do this"
+    assert rows[-1] == "     do this"
 
 
 def test_a_notice_with_more_to_say_opens() -> None:
     block = NoticeBlock("n", "context 41 → 15 messages", body="# Summary\n- one", folded=True)
-    assert painted(block) == [" ◆ context 41 → 15 messages ▸"]
-    assert painted(block, n="open") == [" ◆ context 41 → 15 messages ▾", "   Summary", "   • one"]
+    assert painted(block) == ["   ◆ context 41 → 15 messages ▸"]
+    assert painted(block, n="open") == ["   ◆ context 41 → 15 messages ▾", "     Summary", "     • one"]
+
+
+def test_the_marks_of_tools_notices_and_cards_stand_in_one_column() -> None:
+    notice = NoticeBlock("n", "step limit raised to 12")
+    rows = painted(tool(), notice, CardBlock("c", title="done"))
+    assert [row.find(mark) for row, mark in zip([row for row in rows if row], "✓◆◆", strict=True)] == [
+        3,
+        3,
+        3,
+    ]
+
+
+def test_a_call_that_is_written_but_has_not_begun_waits() -> None:
+    block = tool(status="building")
+    block.call = Call(id="c", name="run_command", arguments={"command": "ls"})
+    (row,) = painted(block)
+    assert row.startswith("   ◌ run_command")
+    assert row.endswith("waits its turn")
 
 
 def test_an_end_card_is_as_designed() -> None:

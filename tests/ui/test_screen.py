@@ -177,7 +177,7 @@ async def test_help_is_made_from_the_keymap() -> None:
         await stage.press("f1")
         page = stage.app.screen
         assert isinstance(page, PageScreen)
-        shown = "\n".join(page.body.plain)
+        shown = " ".join(" ".join(page.body.plain).split())
         for action in stage.app.keymap.actions.values():
             if stage.app.keymap.hint(action.id):
                 assert action.help in shown
@@ -296,7 +296,7 @@ async def test_without_a_model_it_asks_which(monkeypatch: pytest.MonkeyPatch) ->
         assert isinstance(chooser, StartScreen)
         await stage.until(lambda: len(chooser.items) == 3)
         assert [item.text for item in chooser.items] == ["anthropic/claude-sonnet-4-5", "qwen3", "the demo"]
-        assert "ANTHROPIC_API_KEY is set" in chooser.items[0].note
+        assert "ANTHROPIC_API_KEY is set" in chooser.items[0].what
         assert "sk-test" not in str(chooser.items)
         await stage.press("down", "enter")
         await stage.until(lambda: stage.app.screen is stage.screen)

@@ -100,7 +100,8 @@ class Fold(msgspec.Struct):
                         event = decode(line)
                     except (ValueError, RecursionError):
                         continue
-                    self.updated = event.ts or self.updated
+                    if not isinstance(event, ev.SessionRenamed):  # a title is no reason to go to the top
+                        self.updated = event.ts or self.updated
                     found.extend(self._apply(event))
         return found
 

@@ -434,11 +434,11 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             self._waiting.append(command)
             self._lost(str(error))
 
-    def open_session(self, path: Path | None) -> None:
-        """Leave this session, which is kept, for another one; None begins a new one."""
+    def open_session(self, path: Path | None, said: str = "") -> None:
+        """Leave this session, which is kept, for another one; None begins a new one. ``said`` is told when it is there."""
         self.launch = msgspec.structs.replace(self.launch, resume=str(path or ""), demo=False, title="")
         self.session_path = str(path or "")
-        self.run_worker(self._switch, group="life", exclusive=True)
+        self.run_worker(partial(self._switch, said=said), group="life", exclusive=True)
 
     def apply_dry_run(self) -> bool:
         """Go on without the dry run, with what was recorded as the task; False if this is no dry run."""
@@ -448,15 +448,17 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self.run_worker(partial(self._switch, APPLY), group="life", exclusive=True)
         return True
 
-    async def _switch(self, prompt: str = "") -> None:
+    async def _switch(self, prompt: str = "", said: str = "") -> None:
         old, self._source = self._source, None
         self._linked = False
         if old is not None:
-            self.main.say("saving")
+            self.main.say("saving the session before")
             await old.close()
         self.main.reset(self.new_view())
         self.main.trace.begin()
         await self.connect()
+        if said:
+            self.main.say(said)
         if prompt:
             self.send(Prompt(text=prompt))
 
@@ -467,7 +469,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         if self._leaving:
             return
         self._leaving = True
-        self.main.say("saving")
+        self.main.say("saving the session")
         self.run_worker(partial(self._leave, code), group="end", exit_on_error=False)
 
     async def _leave(self, code: int) -> None:

@@ -52,7 +52,7 @@ def commands(query: str) -> list[Completion]:
     return [
         Completion(
             f"/{command.name} " if command.takes else f"/{command.name}",
-            f"/{command.name}  {command.takes}",
+            f"/{command.name} {command.takes}".rstrip(),
             command.what,
         )
         for command in [*begin, *hold]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_agent.core.commands import Rename
 from tui_agent.core.errors import AgentError
 from tui_agent.readers.export import Format, export
 from tui_agent.sessions import log
@@ -68,9 +69,15 @@ class Library:
         except AgentError as error:
             self.app.main.say(str(error))
             return True
-        self.app.open_session(copy)
-        self.app.main.say(f"this is a copy; the original stays as it is: {path.stem}")
+        self.app.open_session(copy, f"this is a copy; the original stays as it is: {path.stem}")
         return True
+
+    def rename(self, path: Path, title: str) -> None:
+        """Give a session a title; the one on the screen is written by its engine, which is asked."""
+        if path == self.here:
+            self.app.main.send(Rename(title=title))
+        else:
+            self.store.rename(path, title)
 
     def replay_this(self) -> str:
         """Watch this session from its start; why not, if there is nothing to watch."""
@@ -85,7 +92,11 @@ class Library:
 
     def export(self, words: str) -> str:
         """Write this session to a file; says where, or why not."""
-        return self.export_of(self.here, words) if self.here else "there is nothing to write yet"
+        return (
+            self.export_of(self.here, words)
+            if self.here and self.here.exists()
+            else "there is nothing to write yet"
+        )
 
     def export_of(self, path: Path, words: str) -> str:
         """Write a session to a file named by the person, or beside where the agent works; the ending says the format."""
@@ -95,10 +106,12 @@ class Library:
             return f"{target.name}: the ending says the format, one of {' '.join(FORMATS)}"
         target = self.app.cwd / target
         try:
+            text = export(log.read(path), format)
             with target.open("x", encoding="utf-8") as file:
-                file.write(export(log.read(path), format))
+                file.write(text)
         except FileExistsError:
             return f"{target} is there already: /export OTHER-NAME"
         except (OSError, AgentError) as error:
-            return f"it could not be written: {error}"
+            why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+            return f"{target} could not be written: {why}"
         return f"written to {target}"

@@ -17,7 +17,7 @@ from tui_agent.ui.keys import Keymap
 from tui_agent.ui.themes import depth_of
 from tui_agent.ui.view import View
 from tui_agent.ui.widgets.gauge import level
-from tui_agent.ui.widgets.row import Line
+from tui_agent.ui.widgets.row import Line, Span
 
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
@@ -47,6 +47,26 @@ def help_lines(keymap: Keymap, contexts: Sequence[str] = ()) -> list[Line]:
             _row(f"/{command.name} {command.takes}".strip(), command.what, keymap.hint(command.action), "key")
         )
     return lines[1:]
+
+
+def theme_lines() -> list[Line]:
+    """A little of everything, to see a theme by."""
+    lines: list[Sequence[Span]] = [
+        [("▌ ", "user-mark"), ("make the retry test pass", "user")],
+        [],
+        [("  It is read ", "assistant"), ("before", "strong"), (" the lock: ", "assistant"), ("now()", "code-inline")],
+        [],
+        [("  ✓ ", "ok"), ("edit_file   ", "tool-name"), ("src/retry.py", "tool-target")],
+        [("  │ ", "tool-mark"), ("- now = time.time()   ", "diff-del")],
+        [("  │ ", "tool-mark"), ("+ with self._lock:    ", "diff-add")],
+        [("  │ ⚠ ", "hook-fail"), ("ruff  1 problem", "hook")],
+        [("  ● ", "running"), ("run_command ", "tool-name"), ("pytest -q", "tool-target"), (" · 14 s", "dim")],
+        [("  ✗ ", "error"), ("it failed  ", "error"), ("⊘ denied  ", "denied"), ("UNTRUSTED", "untrusted")],
+        [],
+        [("  ctx ", "dim"), ("▓▓▓▓", "gauge-ok"), ("▓▓", "gauge-warn"), ("▓", "gauge-full"), ("░░░░░", "gauge-empty"), (" 43 %", "text")],
+        [("  enter", "key"), (" send · ", "dim"), ("a link", "link")],
+    ]  # fmt: skip
+    return [(spans, []) for spans in lines]
 
 
 def cost_lines(view: View) -> list[Line]:
@@ -107,7 +127,7 @@ def context_lines(view: View) -> list[Line]:
     if gauges.used > fixed:
         lines.append(_row("conversation", f"{gauges.used - fixed:>9,}"))
     if gauges.cached >= 0:
-        lines.append(_row("last request", f"{gauges.cached * 100:.0f} % from the cache"))
+        lines.append(_row("last request", f"{gauges.cached * 100:>7.0f} % from the cache"))
     return lines
 
 

@@ -69,6 +69,10 @@ class Settings:
             self.theme = theme
         return theme
 
+    def read_theme(self, name: str) -> Theme | None:
+        """A theme as it is, without taking it; None if it can't be read."""
+        return themes.load(name, self.theme_folders)[0]
+
     def suit(self, background: str) -> bool:
         """Take the theme that suits the terminal's background; True if it is another one."""
         self._background = background

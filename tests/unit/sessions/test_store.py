@@ -125,6 +125,14 @@ def test_a_row_says_what_happened(store: Store):
     assert (row.size, row.live, row.cut) == (path.stat().st_size, False, False)
 
 
+def test_a_new_title_moves_no_session_up(store: Store):
+    path = session(store)
+    before = store.list()[0].updated
+    store.rename(path, "another title")
+    (row,) = store.list()
+    assert (row.title, row.updated) == ("another title", before)
+
+
 def test_runs_add_up(store: Store):
     session(store, [*run(1.0), *run(5.0, "and now the docs")])
     (row,) = store.list()

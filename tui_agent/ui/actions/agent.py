@@ -207,7 +207,7 @@ class AgentActions(Group["SessionScreen"]):
             return self.refuse(busy)
         self.compacting = True
         self.screen.send(Compact(keep=keep))
-        return self.done("older exchanges are being summarised")
+        return self.done("older exchanges, if there are any, are being summarised")
 
     def apply_plan(self, _key: str) -> bool:
         """After a dry run: the same session goes on for real, and does what was only recorded."""

@@ -226,7 +226,9 @@ class ComposingActions(Group["SessionScreen"]):
                 "too late: it has been delivered already; enter sends your text as a new message"
             )
         screen.send(EditQueued(id=id, text=text) if text.strip() else DropQueued(id=id))
-        return self.done("changed" if text.strip() else "removed")
+        return self.done(
+            "the message that waits is changed" if text.strip() else "the message that waited is removed"
+        )
 
     def go_round(self, by: int) -> bool:
         """F6: waiting messages, transcript, composer, round and round."""

@@ -134,20 +134,14 @@ class NoticeSheet(Sheet[NoticeBlock]):
             text += " ▸" if level == "folded" else " ▾"
         right: list[tuple[str, Role]] = [(visible(block.right), "context")]
         lines: list[Line] = [
-            TitleLine(
-                ("", role),
-                ("", role),
-                (text, said),
-                right,
-                first=gutter(mark, role),
-                overflow="wrap",
-                source=block.text,
-            )
+            TitleLine((mark, role), ("", role), (text, said), right, overflow="wrap", source=block.text)
         ]
+        below: Prefix = (*PLAIN, ("  ", "content"))
         if block.hint:
-            lines.append(TextLine(visible(block.hint.replace("\n", " ")), base=("context",)))
+            hint = visible(block.hint.replace("\n", " "))
+            lines.append(TextLine(hint, first=below, rest=below, base=("context",)))
         if block.body and level != "folded":
-            lines += markdown_lines(block.body, PLAIN, ("context",))
+            lines += markdown_lines(block.body, below, ("context",))
         return self.put_lines(lines)
 
 

@@ -22,6 +22,7 @@ from tui_agent.ui.render.sheet import PIECE, Level, Sheet, pieces, split_lines
 BAR: Prefix = (*PLAIN, ("│ ", "tool-mark"))
 MARKS: dict[str, tuple[str, Role]] = {
     "building": ("●", "running"),
+    "queued": ("◌", "context"),
     "waiting": ("◌", "waiting"),
     "running": ("●", "running"),
     "ok": ("✓", "ok"),
@@ -32,6 +33,7 @@ MARKS: dict[str, tuple[str, Role]] = {
 }
 OUTCOMES = {
     "building": "being written",
+    "queued": "waits its turn",
     "waiting": "waiting for you",
     "denied": "denied",
     "interrupted": "interrupted",
@@ -159,7 +161,9 @@ class ToolSheet(Sheet[ToolBlock]):
 
 def title(block: ToolBlock, now: float, *, folded: bool) -> TitleLine:
     """``✓ read_file  src/x.py          88 lines · 0.1 s``."""
-    mark, role = MARKS.get(block.status, MARKS["running"])
+    written = block.status == "building" and block.call is not None
+    status = "queued" if written else block.status
+    mark, role = MARKS.get(status, MARKS["running"])
     right: list[tuple[str, Role]] = []
     if block.untrusted:
         right.append(("UNTRUSTED", "untrusted"))
@@ -169,7 +173,7 @@ def title(block: ToolBlock, now: float, *, folded: bool) -> TitleLine:
             for row in block.hooks
             if row.status in {"failed", "timeout", "missing"}
         ]
-    outcome = visible(words.first_line(block.outcome, 80)) or OUTCOMES.get(block.status, "")
+    outcome = visible(words.first_line(block.outcome, 80)) or OUTCOMES.get(status, "")
     if block.status == "error" and not outcome:
         outcome = visible(words.first_line(block.text, 60)) or "failed"
     right.append((outcome, "tool-error" if block.status == "error" else "context"))

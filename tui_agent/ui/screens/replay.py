@@ -41,6 +41,8 @@ class ReplayScreen(StageScreen):
     ReplayScreen > #scrubber { height: 2; }
     """
 
+    STOPS = False
+
     def __init__(self, owner: TuiAgentApp, path: Path, *, speed: float = 1.0, from_seq: int = 0) -> None:
         super().__init__(owner.new_view(), owner)
         self.path = path

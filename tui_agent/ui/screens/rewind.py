@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
-
 from tui_agent.ui import words
 from tui_agent.ui.screens.picker import Item, PickerScreen
 from tui_agent.ui.widgets.row import Line
@@ -38,7 +36,7 @@ class RewindScreen(PickerScreen[Point]):
             Item(
                 point.text,
                 point,
-                note=datetime.fromtimestamp(point.at).astimezone().strftime("%H:%M"),
+                numbers=(datetime.fromtimestamp(point.at).astimezone().strftime("%H:%M"),),
                 search=point.whole,
             )
             for point in points
@@ -48,9 +46,10 @@ class RewindScreen(PickerScreen[Point]):
             footer="enter takes the conversation back, files stay · f goes on in a copy · esc closes",
         )  # fmt: skip
 
-    def typed(self, event: events.Key) -> bool:  # noqa: ARG002
+    @property
+    def takes_text(self) -> bool:
         """Letters are keys here, there is no search."""
-        return True
+        return False
 
     def _changes(self, point: Point, _width: int, height: int) -> list[Line]:
         later = [path for path, seq in self._files.items() if seq >= point.seq]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -15,16 +16,19 @@ from tui_agent.ui.actions.answers import PLAN, AnswerActions
 from tui_agent.ui.actions.composing import ComposingActions
 from tui_agent.ui.actions.places import PlaceActions
 from tui_agent.ui.actions.reading import ReadingActions
+from tui_agent.ui.firstframe import HINTS_IN_GAUGE
 from tui_agent.ui.fold.page import Change
-from tui_agent.ui.screens.stage import HINTS_IN_GAUGE, StageScreen
+from tui_agent.ui.screens.stage import StageScreen
 from tui_agent.ui.view import View
 from tui_agent.ui.widgets.approval import plan_lines
 from tui_agent.ui.widgets.completion import Completions
 from tui_agent.ui.widgets.composer import Composer
 from tui_agent.ui.widgets.gauge import gauge_line
+from tui_agent.ui.widgets.greeting import greeting_lines
 from tui_agent.ui.widgets.hints import hint_spans
 from tui_agent.ui.widgets.limitcard import limit_lines, question_lines, retry_lines
 from tui_agent.ui.widgets.row import Line, Rows
+from tui_agent.ui.widgets.title import short_path
 
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
@@ -38,6 +42,7 @@ class SessionScreen(StageScreen):
 
     DEFAULT_CSS = """
     SessionScreen > #card { height: auto; }
+    SessionScreen > #middle > #greeting { layer: popup; dock: bottom; height: auto; }
     """
 
     AUTO_FOCUS = "Composer"
@@ -48,6 +53,7 @@ class SessionScreen(StageScreen):
         self.card = Rows(palette, id="card", base="card")
         self.composer = Composer(palette, self.route, owner.history_texts)
         self.completions = Completions(palette)
+        self.greeting = Rows(palette, id="greeting")
         self.editing = ""
         """Id of the waiting message that is in the composer."""
         self._last_key = self._this_key = 0.0
@@ -72,6 +78,7 @@ class SessionScreen(StageScreen):
         super().mount_rest()
         if not self.completions.is_attached:
             self.mount(self.completions)
+            self.query_one("#middle").mount(self.greeting)
 
     # ---- events come in
 
@@ -195,6 +202,10 @@ class SessionScreen(StageScreen):
     def draw_own(self, width: int) -> None:
         self.card.show(self.card_lines())
         hint = self.resolver.keymap.hint
+        self.greeting.display = self.has_keys and not self.view.blocks
+        if self.greeting.display:
+            place = short_path(str(self.owner.cwd), str(Path.home()))
+            self.greeting.show(greeting_lines(self.view, place, hint))
         hints = self.reading.hint_spans() or hint_spans(
             self.view, hint, empty=self.composer.is_empty, editing=bool(self.editing)
         )

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
-
-from textual import events
 
 from tui_agent.core.errors import AgentError
 from tui_agent.sessions import log
 from tui_agent.sessions.summary import SessionSummary
 from tui_agent.ui import words
 from tui_agent.ui.blocks import AssistantBlock, CardBlock, ToolBlock, UserBlock
-from tui_agent.ui.screens.picker import Item, PickerScreen
-from tui_agent.ui.widgets.row import Line
+from tui_agent.ui.screens.picker import Item, PickerScreen, search_line
+from tui_agent.ui.widgets.row import Line, Span
 
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
@@ -50,14 +49,12 @@ def row(summary: SessionSummary, now: float, *, everywhere: bool) -> Item[Sessio
     """One session as a row."""
     mark, role = MARKS[summary.status]
     cost = "$?" if summary.cost is None else words.money(summary.cost)
-    note = f"{when(summary.updated, now):>12}  {words.count(summary.steps, 'step'):>9}  {cost:>7}"
-    if summary.added or summary.removed:
-        note += f"  {words.diff(summary.added, summary.removed)}"
-    if everywhere:
-        note = f"{Path(summary.cwd).name}  {note}"
+    changed = words.diff(summary.added, summary.removed) if summary.added or summary.removed else ""
+    numbers = (when(summary.updated, now), words.count(summary.steps, "step"), cost, changed)
+    what = Path(summary.cwd).name if everywhere else ""
     title = summary.title or "nothing asked yet"
     search = f"{summary.id} {summary.asked} {summary.model} {summary.cwd}"
-    return Item(title, summary, note=note, mark=mark, role=role, search=search)
+    return Item(title, summary, what=what, numbers=numbers, mark=mark, role=role, search=search)
 
 
 class SessionsScreen(PickerScreen[SessionSummary]):
@@ -70,9 +67,10 @@ class SessionsScreen(PickerScreen[SessionSummary]):
         self.everywhere = False
         self.typing: Typing = ""
         self._sure = ""
+        self._new_title = ""
         self._previews: dict[str, list[Line]] = {}
         self._rows: list[Item[SessionSummary]] = []
-        super().__init__(app, "sessions", [], preview=self._look, footer=self._keys(), empty="reading …")
+        super().__init__(app, "sessions", [], preview=self._look, empty="reading …")
 
     def on_mount(self) -> None:
         """Read the list in a thread: the first time it is long."""
@@ -96,8 +94,10 @@ class SessionsScreen(PickerScreen[SessionSummary]):
 
     def perform(self, action: str, key: str) -> bool:
         verb = action.partition(".")[2]
-        if self.typing and key not in {"escape", "enter", "up", "down"}:
+        leaves = {"escape", "enter"} if self.typing == "rename" else {"escape", "enter", "up", "down"}
+        if self.typing and key not in leaves:
             return False
+        self._said = ""
         if verb != "remove":
             self._sure = ""
         if self.typing and verb in {"close", "resume"}:
@@ -115,20 +115,48 @@ class SessionsScreen(PickerScreen[SessionSummary]):
             return super().perform(action, key)
         return True
 
-    def typed(self, event: events.Key) -> bool:
+    @property
+    def takes_text(self) -> bool:
         """Only while a search or a title is typed."""
-        return super().typed(event) if self.typing else True
+        return bool(self.typing)
 
     def search(self, query: str) -> None:
+        """What is typed: a new title, or what is searched for."""
         if self.typing == "rename":
-            self.query_text = query
+            self._new_title = query
             self.draw()
             return
         super().search(query)
 
+    @property
+    def typed_text(self) -> str:
+        return self._new_title if self.typing == "rename" else super().typed_text
+
+    def search_spans(self) -> list[Span]:
+        return search_line("/", self.query_text) if self.typing == "search" else []
+
+    def foot_lines(self) -> list[Line]:
+        """A new title is typed below the list, where nobody takes it for a search."""
+        if self.typing == "rename" and not self._said:
+            return [
+                (
+                    search_line("new title:", self._new_title),
+                    [("enter keeps it · esc leaves the old one", "dim")],
+                )
+            ]
+        return super().foot_lines()
+
+    def footer(self) -> str:
+        if self.typing == "search":
+            return "titles that fit · enter searches in what was said · esc ends"
+        return "enter open · r replay · f fork · n rename · x export · d remove · t tree · tab scope · / search · esc"
+
+    def is_same(self, one: SessionSummary, other: SessionSummary) -> bool:
+        return one.id == other.id
+
     def _search(self) -> None:
         self.typing = "search"
-        self.notify_off("type to search titles · enter searches in what was said · esc ends")
+        self.draw()
 
     def _scope(self) -> None:
         self.everywhere = not self.everywhere
@@ -136,23 +164,18 @@ class SessionsScreen(PickerScreen[SessionSummary]):
 
     def _rename(self) -> None:
         if self.marked is not None:
-            self.typing, self.query_text = "rename", self.marked.value.title
+            self.typing, self._new_title = "rename", self.marked.value.title
             self.draw()
-            self.notify_off("type the title, then enter · esc leaves it")
 
     def _end_typing(self, *, keep: bool) -> None:
+        text = self.typed_text.strip()
         typing, self.typing = self.typing, ""
-        text = self.query_text
         if typing == "rename":
-            self.query_text = ""
-            if keep and self.marked is not None and text.strip():
-                self._try(
-                    lambda: (
-                        self.owner.library.store.rename(self.marked.value.path, text) if self.marked else None
-                    )
-                )
-                self.load()
-        elif keep and text.strip():
+            marked = self.marked
+            if keep and marked is not None and text:
+                self._try(lambda: self.owner.library.rename(marked.value.path, text))
+                self.set_timer(0.2 if marked.value.live else 0.01, self.load)
+        elif keep and text:
             self.run_worker(partial(self._find, text), group="load", exclusive=True)
         else:
             super().search("")
@@ -169,7 +192,7 @@ class SessionsScreen(PickerScreen[SessionSummary]):
             mark, role = MARKS[hit.session.status]
             items.setdefault(
                 hit.session.id,
-                Item(hit.session.title, hit.session, note=words.first_line(plain, 70), mark=mark, role=role),
+                Item(hit.session.title, hit.session, what=words.first_line(plain, 70), mark=mark, role=role),
             )
         self.query_text = ""
         self._empty = f"nobody said {text}"
@@ -202,7 +225,7 @@ class SessionsScreen(PickerScreen[SessionSummary]):
 
         def walk(item: Item[SessionSummary], depth: int) -> None:
             indent = "  " * depth + ("└ " if depth else "")
-            ordered.append(Item(indent + item.text, item.value, item.note, item.mark, item.role, item.search))
+            ordered.append(replace(item, text=indent + item.text))
             for child in children.get(item.value.id, []):
                 walk(child, depth + 1)
 
@@ -215,9 +238,6 @@ class SessionsScreen(PickerScreen[SessionSummary]):
             act()
         except AgentError as error:
             self.notify_off(str(error))
-
-    def _keys(self) -> str:
-        return "enter open · r replay · f fork · n rename · x export · d remove · t tree · tab scope · / search · esc"
 
     # ---- preview
 

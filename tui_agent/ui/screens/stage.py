@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 TICK = 0.25
 """Seconds between two paintings of a running clock."""
 MESSAGE_SECONDS = 6.0
-"""How long the line that says what a key did stands."""
+"""How long the line that says what a key did stands, if no other key comes."""
+READ_SECONDS = 1.0
+"""How long it stands at least, unless another one takes its place."""
 TITLE_ROWS = 24
 """Rows from which the title row is shown."""
 
@@ -54,6 +56,8 @@ class StageScreen(Screen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
+    STOPS: ClassVar[bool] = True
+    """Whether what goes on here can be stopped."""
     reading: ReadingActions
     actions: Mapping[str, Action]
 
@@ -109,7 +113,7 @@ class StageScreen(Screen[None]):
 
     def reset(self, view: View) -> None:
         """Show another view from its start."""
-        self.view = view
+        self.view, self._message = view, ""
         self.transcript.set_blocks(view.blocks)
         self.refresh_rows()
 
@@ -150,6 +154,8 @@ class StageScreen(Screen[None]):
         """Do what a key means; True if it was an action or a part of a chord, or belongs to the search line."""
         if not self.has_keys:
             self.use_keys()
+        if self.owner.now() > self._message_until - MESSAGE_SECONDS + READ_SECONDS:
+            self._message = ""
         contexts = self.contexts()
         taken = False
         while True:
@@ -239,7 +245,10 @@ class StageScreen(Screen[None]):
         self.pending.show(pending_lines(view, self.marked_message, width))
         chord = " ".join(self.resolver.pending)
         still = self.owner.reduced_motion
-        self.activity.show([activity_line(view, self.now(), message=self.message, chord=chord, still=still)])
+        row = activity_line(
+            view, self.now(), message=self.message, chord=chord, still=still, stops=self.STOPS
+        )
+        self.activity.show([row])
         self.sidebar.show(view)
         self.trace.draw()
         self.draw_own(width)

@@ -44,7 +44,7 @@ class Start:
 
 
 DEMO = Item(
-    "the demo", Start(demo=True), note="scripted model, scratch project; no key, no network", mark="◆"
+    "the demo", Start(demo=True), what="scripted model, scratch project; no key, no network", mark="◆"
 )
 
 
@@ -55,12 +55,12 @@ def key_items() -> list[Item[Start]]:
         model = FIRST_CHOICE.get(provider)
         if model is not None:
             items.append(
-                Item(model, Start({"model": model}), note=f"{variable} is set", mark="✓", role="content")
+                Item(model, Start({"model": model}), what=f"{variable} is set", mark="✓", role="content")
             )
         else:
             items.append(
                 Item(
-                    f"{provider}: choose a model", Start(browse=provider), note=f"{variable} is set", mark="✓"
+                    f"{provider}: choose a model", Start(browse=provider), what=f"{variable} is set", mark="✓"
                 )
             )
     return items
@@ -81,7 +81,7 @@ def local_item(model: LocalModel) -> Item[Start]:
         overrides[f"models.{name}.context_window"] = entry.context_window
     window = f"{model.window:,} tokens" if model.window else "window unknown"
     return Item(
-        model.id, Start(overrides), note=f"{model.server} on this machine · {window}", mark="✓", off=""
+        model.id, Start(overrides), what=f"{model.server} on this machine · {window}", mark="✓", off=""
     )
 
 

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from tui_agent.ui.render.lines import Palette
+from tui_agent.ui.widgets.columns import Cells, line_of, natural, squeezed
 from tui_agent.ui.widgets.row import Line, Rows
 
 ROWS = 8
+LEAD = 3
+"""Cells before a row's text, so that it stands above what is typed."""
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -25,7 +28,7 @@ class Completions(Rows):
     """Up to eight completions, one marked."""
 
     DEFAULT_CSS = """
-    Completions { layer: popup; dock: bottom; height: auto; width: 80%; max-width: 90; display: none; background: $surface; }
+    Completions { layer: popup; dock: bottom; height: auto; width: 100%; display: none; background: $surface; border-top: hkey $border-blurred; }
     """
 
     def __init__(self, palette: Palette) -> None:
@@ -49,7 +52,7 @@ class Completions(Rows):
         self.items = items
         self.at = next((i for i, item in enumerate(items) if old is not None and item.text == old.text), 0)
         self.display = bool(items)
-        self.styles.margin = (0, 0, above, 2)
+        self.styles.margin = (0, 0, above, 0)
         self._draw()
 
     def close(self) -> None:
@@ -63,16 +66,23 @@ class Completions(Rows):
             self.at = (self.at + by) % len(self.items)
             self._draw()
 
+    def on_mount(self) -> None:
+        """Draw what was offered before there was a width."""
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Columns follow the width."""
+        self._draw()
+
     def _draw(self) -> None:
+        if not self.is_attached:
+            return
         top = min(max(self.at - ROWS // 2, 0), max(len(self.items) - ROWS, 0))
         lines: list[Line] = []
+        rows = [Cells(item.shown, item.note) for item in self.items]
+        widths = squeezed(natural(rows), self.screen.size.width - LEAD - 1)
         for index, item in enumerate(self.items[top : top + ROWS], top):
             marked = index == self.at
             role = "cursor" if marked else "dim" if item.dim else "text"
-            lines.append(
-                (
-                    [("▸ " if marked else "  ", "accent"), (item.shown, role)],
-                    [(item.note, "dim"), (" ", "text")],
-                )
-            )
+            lines.append(line_of(rows[index], widths, [(" ▸ " if marked else "   ", "accent")], role))
         self.show(lines)
