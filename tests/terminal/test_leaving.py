@@ -3,10 +3,12 @@
 import base64
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import termios
+import tty
 from pathlib import Path
 
 import pytest
@@ -147,6 +149,34 @@ def test_a_fault_of_the_program_itself_leaves_the_terminal_and_the_session_in_or
         assert "tui-agent -r " in terminal.text, terminal.picture()
         terminal.wait_for(lambda: not alive(engine))
         assert terminal.logged(ev.AgentEnd)
+
+
+UNBORN = """
+import os, sys
+from tui_agent.ui import background
+from tui_agent.ui.app import TuiAgentApp
+from tui_agent.cli import main
+
+background.LAST_PATIENCE = 20.0
+
+def broken(self, *_, **__):
+    os.write(1, b"about to fail")
+    raise RuntimeError("it never came up")
+
+TuiAgentApp.__init__ = broken
+main(sys.argv[1:])
+"""
+
+
+def test_what_the_terminal_answers_late_never_reaches_the_shell() -> None:
+    with Terminal("--demo", env={"COLORFGBG": ""}, program=("-c", UNBORN)) as terminal:
+        terminal.wait_for(lambda: b"\x1b[c" in terminal.raw)
+        terminal.wait_for(lambda: b"about to fail" in terminal.raw)
+        terminal.send("\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?1;2c")
+        assert terminal.wait_exit() != 0
+        assert termios.tcgetattr(terminal.inner) == terminal.settings
+        tty.setraw(terminal.inner, termios.TCSANOW)
+        assert not select.select([terminal.inner], [], [], 0)[0], "the answer is left for the shell"
 
 
 @pytest.mark.parametrize("term", ["dumb", ""])

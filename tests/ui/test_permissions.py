@@ -80,3 +80,15 @@ async def test_going_back_in_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
         await stage.press("escape", "escape", "f")
         assert forked == [2]
         assert stage.sent == []
+
+
+async def test_a_theme_that_was_taken_clears_what_was_said_of_another() -> None:
+    async with on_stage(size=(110, 40)) as stage:
+        await stage.type("/theme nope")
+        stage.screen.completions.close()
+        await stage.press("enter")
+        assert "no theme nope" in stage.said
+        stage.screen.composer.set_text("/theme light")
+        stage.screen.completions.close()
+        await stage.press("enter")
+        assert stage.said == "theme light"

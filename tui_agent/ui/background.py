@@ -25,6 +25,8 @@ LATE = re.compile(r"\x1b\](?:10|11);[^\x07\x1b]{0,64}(?:\x07|\x1b\\)|\x1b\[\?[0-
 BEGUN = re.compile(r"\x1b\](?:1(?:[01](?:;[^\x07\x1b]{0,64}\x1b?)?)?)?$|\x1b\[\?[0-9;]{0,64}$")
 PATIENCE = 0.05
 """Seconds from the question on after which a terminal that answers nothing is left alone."""
+LAST_PATIENCE = 0.3
+"""Seconds that an answer on its way is waited for when the start has failed; the shell would take it for typed."""
 
 
 def needs_asking(wish: str, environ: Mapping[str, str]) -> bool:
@@ -40,6 +42,7 @@ class Background:
         self._fd = sys.__stdin__.fileno() if sys.__stdin__ is not None else -1
         self._before: list[Any] | None = None
         self._unread = True
+        self._answered = False
         try:
             self._before = termios.tcgetattr(self._fd)
             tty.setcbreak(self._fd, termios.TCSANOW)
@@ -59,14 +62,29 @@ class Background:
             except OSError:
                 break
         self._unread = False
+        self._answered = KIND.search(data) is not None
         self.close()
         found = ANSWER.search(data)
         typed = KIND.sub(b"", ANSWER.sub(b"", data)).decode("utf-8", "replace")
         return (found[1].decode("ascii", "replace") if found else None), typed
 
+    def drain(self) -> None:
+        """The start has failed: take what the terminal still answers, while the line is as it was for the question."""
+        data, until = b"", time.monotonic() + LAST_PATIENCE
+        while not self._answered:
+            try:
+                if not select.select([self._fd], [], [], max(until - time.monotonic(), 0))[0]:
+                    break
+                data += (piece := os.read(self._fd, 4096))
+            except (OSError, ValueError):
+                break
+            self._answered = not piece or KIND.search(data) is not None
+
     def close(self) -> None:
         """Put the line's settings back; safe to call twice. An answer that nobody read must not reach the shell."""
         if self._before is not None:
+            if self._unread:
+                self.drain()
             termios.tcsetattr(self._fd, termios.TCSAFLUSH if self._unread else termios.TCSANOW, self._before)
             self._before = None
 

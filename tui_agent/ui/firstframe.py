@@ -80,6 +80,8 @@ class FirstFrame:
         """The end, however it came: the line as it was, and the picture gone unless the real screen has covered it."""
         if self.background is not None:
             self.background.close()
+            if self.painted:
+                self.background.drain()
         if self.painted:
             self.painted = False
             os.write(self._out, LEAVE.encode())
