@@ -13,12 +13,14 @@ from tui_agent.ui import commands, screens
 from tui_agent.ui.actions.agent import CONFIRM_MEANS, CONFIRMS, MODE_MEANS, MODES
 from tui_agent.ui.actions.group import Group, Table
 from tui_agent.ui.blocks import UserBlock
+from tui_agent.ui.themes import AUTO
 from tui_agent.ui.words import first_line
 
 if TYPE_CHECKING:
     from tui_agent.ui.screens.picker import Choice
     from tui_agent.ui.screens.rewind import Point
     from tui_agent.ui.screens.session import SessionScreen
+    from tui_agent.ui.widgets.row import Line
 
 
 class PlaceActions(Group["SessionScreen"]):
@@ -87,7 +89,7 @@ class PlaceActions(Group["SessionScreen"]):
             case "confirm":
                 return [(confirm, CONFIRM_MEANS[confirm]) for confirm in CONFIRMS]
             case "theme":
-                return [(theme, "") for theme in self.app.settings.theme_names()]
+                return [(theme, "") for theme in [AUTO, *self.app.settings.theme_names()]]
             case _:
                 return []
 
@@ -105,16 +107,19 @@ class PlaceActions(Group["SessionScreen"]):
         hint = self.app.keymap.hint
         items = [
             screens.picker.Item(
+                f"/{command.name} {command.takes}".strip(),
                 f"/{command.name}",
-                f"/{command.name}",
-                note=f"{command.what}  {hint(command.action)}".strip(),
+                what=command.what,
+                note=hint(command.action),
                 search=command.what,
             )
             for command in commands.COMMANDS
         ]
         named = {command.action for command in commands.COMMANDS}
         items += [
-            screens.picker.Item(action.help, action.id, note=hint(action.id), search=action.id)
+            screens.picker.Item(
+                action.id, action.id, what=action.help, note=hint(action.id), search=action.help
+            )
             for action in self.app.keymap.actions.values()
             if action.id in self.screen.actions and action.context == "app" and action.id not in named
         ]
@@ -164,25 +169,40 @@ class PlaceActions(Group["SessionScreen"]):
 
     def themes(self, _key: str) -> bool:
         """A preview while one looks; escape brings the old one back."""
-        before = self.app.theme_name
-        items = [screens.picker.Item(name, name) for name in self.app.settings.theme_names()]
+        settings = self.app.settings
+        before = settings.theme.name
+        items = [screens.picker.Item(AUTO, AUTO, what="as the terminal's background is")]
+        for name in settings.theme_names():
+            theme = settings.read_theme(name)
+            if theme is not None:
+                kind = "no colours" if theme.name == "plain" else "dark" if theme.dark else "light"
+                items.append(screens.picker.Item(name, name, what=kind, mark="●" if name == before else ""))
+
+        def tried(name: str) -> None:
+            self.app.use_theme(name)
+            picker.set_palette(self.app.palette)
 
         def chosen(choice: Choice[str] | None) -> None:
             self.screen.overlay_gone()
             self.app.use_theme(choice.value if choice else before)
 
-        self.app.push_screen(
-            screens.picker.PickerScreen(self.app, "themes", items, marked=before, moved=self.app.use_theme),
-            chosen,
-        )
+        def sample(_name: str, _width: int, height: int) -> Sequence[Line]:
+            return ui.pages.theme_lines()[:height]
+
+        picker = screens.picker.PickerScreen(
+            self.app, "themes", items, marked=before, moved=tried, preview=sample,
+            footer="enter takes it for this session · esc brings the old one back · to keep one: ui.theme",
+        )  # fmt: skip
+        self.app.push_screen(picker, chosen)
         return True
 
     def set_theme(self, words: str) -> bool:
-        if words not in self.app.settings.theme_names():
+        if words not in [AUTO, *self.app.settings.theme_names()]:
             near = nearest(words, self.app.settings.theme_names())
             return self._keep(f"no theme {words}" + (f": did you mean {near}?" if near else ""))
+        self.screen.say("")
         self.app.use_theme(words)
-        return True
+        return True if self.screen.message else self.done(f"theme {self.app.theme_name}")
 
     # ---- modes and limits
 
@@ -200,7 +220,6 @@ class PlaceActions(Group["SessionScreen"]):
         self.screen.send(SetMode(confirm=confirm))
         return self.done(CONFIRM_MEANS[confirm])
 
-        self.screen.say("")
     def compact(self, words: str) -> bool:
         return self.screen.agent.compact_with(words)
 
@@ -214,7 +233,7 @@ class PlaceActions(Group["SessionScreen"]):
         if value is None or value <= 0:
             return self._keep("/budget takes an amount in US dollars, such as 5, or off")
         self.screen.send(SetLimit(limit="budget_usd", value=value))
-        return True if self.screen.message else self.done(f"theme {self.app.theme_name}")
+        return True
 
     def set_steps(self, words: str) -> bool:
         value = _number(words)
