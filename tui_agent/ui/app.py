@@ -95,6 +95,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self._first = first
         # with NO_COLOR Textual else turns the terminal's own colours into black on black
         super().__init__(ansi_color=settings.theme.terminal_colours or None)
+        self.keep_early()
         self.launch = launch
         self.settings = settings
         self.options = options or settings.options
@@ -251,6 +252,8 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         self.history_texts.load()
         if self.options.replay is None:
             self._restore_draft()
+            self.main.set_focus(self.main.composer)
+        self.take_early(self.main.composer if self.options.replay is None else self.screen)
         self.set_interval(WATCH_EVERY, self._watch)
         self._say_errors(self.settings.errors)
         if self.options.replay is None:
@@ -265,7 +268,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
     def _restore_draft(self) -> None:
         """What was not sent comes back; if something was typed already, it is on ↑."""
         draft, composer = self.drafts.load(), self.main.composer
-        if composer.is_empty and not self.typed_ahead:
+        if composer.is_empty and not self.typed_ahead and not self.typed_early:
             composer.restore(draft)
         elif draft.text:
             composer.pastes.restore(draft.pastes)

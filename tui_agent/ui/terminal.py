@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from textual import _compositor as compositor
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers import _writer_thread as writer_thread
@@ -36,6 +36,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
+from textual.widget import Widget
 
 from tui_agent.ui.background import Decoder
 
@@ -253,6 +254,31 @@ class TerminalApp(App[R]):
         self._canvas = Canvas()
         self._writer: object = None
         self._late: Timer | None = None
+        self._early: list[events.Key | events.Paste] | None = None
+        """Keys and pastes that came before anything could take them; None while they take their usual way."""
+
+    @property
+    def typed_early(self) -> bool:
+        """Whether something was typed before there was a place for it."""
+        return bool(self._early)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep what comes too early: Textual drops a key while nothing has the focus."""
+        early = self._early
+        if early is not None and isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            early.append(event)
+        else:
+            await super().on_event(event)
+
+    def keep_early(self) -> None:
+        """From now on keep what is typed, until ``take_early``."""
+        self._early = []
+
+    def take_early(self, target: Widget) -> None:
+        """``target`` has the focus from now on, and gets what was typed before, in its order."""
+        early, self._early = self._early, None
+        for event in early or ():
+            target.post_message(event)
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver, mended where it is the one for terminals of Unix."""
