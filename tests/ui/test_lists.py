@@ -297,6 +297,7 @@ async def test_a_replay_offers_no_keys_that_stop_what_went_on(home: Path) -> Non
         assert screen.view.running
         assert "stops" not in "\n".join(screen.activity.plain)
         assert "●" in "\n".join(screen.activity.plain)
+        assert "step 0" not in "\n".join(screen.activity.plain)
 
 
 async def test_what_can_not_be_written_leaves_no_file(home: Path) -> None:

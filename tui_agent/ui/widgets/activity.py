@@ -47,7 +47,7 @@ def _details(view: View, activity: Activity, now: float, *, stops: bool) -> list
         return [f"{left} · again = now" if stops else left] if activity.until > now else []
     if activity.kind == "question":
         return []
-    if gauges.max_steps and view.running:
+    if gauges.max_steps and gauges.step and view.running:
         parts.append(f"step {gauges.step}/{gauges.max_steps}")
     elapsed = max(now - activity.since, 0.0)
     if activity.since:
