@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import sys
@@ -86,6 +87,15 @@ def program() -> None:
 def main(argv: list[str] | None = None) -> None:
     """Entry point; exits with the documented code, 3 for a mistake on the command line."""
     try:
+        _main(argv)
+    except SystemExit as done:
+        if argv is None and isinstance(done.code, int):
+            _leave_at_once(done.code)
+        raise
+
+
+def _main(argv: list[str] | None) -> None:
+    try:
         code: Any = program.main(argv, prog_name="tui-agent", standalone_mode=False)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
@@ -163,6 +173,19 @@ def _nowhere() -> bool:
     except FileNotFoundError:
         return True
     return False
+
+
+def _leave_at_once(code: int) -> None:
+    """End the process here if litellm's import was begun: its thread may hold locks for which an orderly end waits for ever."""
+    import os
+
+    door = sys.modules.get("tui_agent.llm.litellm_model")
+    if door is None or not door.begun():
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _silence_stdout() -> None:

@@ -171,7 +171,11 @@ def main(model: Model | None = None) -> None:
         os.set_inheritable(descriptor, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(50_000, 20, 100)
-    sys.exit(asyncio.run(_serve(command_fd, event_fd, model)))
+    code = asyncio.run(_serve(command_fd, event_fd, model))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)  # an orderly end would wait for the thread that imports litellm, at times for ever
 
 
 async def _serve(command_fd: int, event_fd: int, model: Model | None) -> int:

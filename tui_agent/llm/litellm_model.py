@@ -241,16 +241,16 @@ class _Import:
         self.litellm: Any = None
         self.error: BaseException | None = None
         self._lock = threading.Lock()
-        self._started = False
+        self.started = False
         self._done = False
         self._waiting: list[Callable[[], object]] = []
 
     def begin(self) -> None:
         """Start it unless somebody did."""
         with self._lock:
-            if self._started:
+            if self.started:
                 return
-            self._started = True
+            self.started = True
         threading.Thread(target=_import_litellm, name="import-litellm", daemon=True).start()
 
     def when_done(self, tell: Callable[[], object]) -> None:
@@ -336,6 +336,11 @@ def _import_litellm() -> None:
         if collecting:
             gc.enable()
         _import.finish()
+
+
+def begun() -> bool:
+    """Whether litellm is or has been on its way in: from then on an orderly end of the interpreter may never come to its end."""
+    return _import.started
 
 
 async def load() -> Any:
