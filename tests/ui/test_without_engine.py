@@ -25,7 +25,6 @@ async def test_a_cut_run_is_named_as_such_and_the_status_line_is_free_again() ->
         assert "the engine was killed by SIGKILL" in stage.card
         assert "/continue then goes on" in stage.card
         await restarted(stage)
-        assert stage.said == "starting the engine again"
         await stage.tell(ev.Ready(session_id="s", path="", model="m", last_seq=0, pid=1, window=1, tools=()))
         assert stage.said == ""
         await stage.end("user_interrupt", "partial", detail="the engine ended while it worked")
