@@ -293,7 +293,7 @@ UNWANTED = {
     "an address of a package index": r"\bpy" r"pi\.org|python" r"hosted\.org|registry\.npm" r"js|crates" r"\.io",
     "a path of somebody's machine": r"/wo" r"rk/(main|sha" r"red)\b|/ro" r"ot/|/(ho" r"me|Us" r"ers)/(?!(me|you|user)\b)\w+/",
     "a run's temporary folder": r"/tmp/pyt" r"est-of-",
-    "a source that no reader has": r"\brows? \d[\d, and]* of" r" the\b|\((mission )?rows" r"? \d|mission row" r"s?\b|\bseed [A-Z]" r"\b|\bthe see" r"d('s)?\b",
+    "a source that no reader has": r"\brows? \d[\d, and]* of" r" the\b|\((mission )?rows" r"? \d|mission ro" r"ws?\b|\bseed [A-Z]" r"\b|\bthe see" r"d('s)?\b",
     "a signature": r"(?i)co-auth" r"ored-by|generated (by|with) (an? )?(ai|llm|claude|gpt|copilot)\b",
 }  # fmt: skip
 
