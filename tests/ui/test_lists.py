@@ -92,6 +92,7 @@ async def test_no_list_is_taller_than_the_screen_or_cut(key: str, size: tuple[in
         top, box = picker(stage), stage.app.screen.query_one("Vertical").region
         assert box.height == top.tall + 4 <= size[1] * 9 // 10
         assert box.width <= size[0] * 9 // 10
+        assert "esc" in seen(stage, "#picker-footer")[0]
         assert len([row for row in seen(stage, "#picker-list") if row]) == max(
             min(len(top.items), top.tall), 1
         )

@@ -103,7 +103,7 @@ class ModelScreen(PickerScreen[str]):
     def __init__(self, app: TuiAgentApp, items: list[Item[str]], *, marked: str | None, query: str) -> None:
         super().__init__(
             app, "models", items, marked=marked, query=query,
-            footer="enter chooses · ★ yours · ✓ its key is set · window, $ per million tokens in / out · esc closes",
+            footer="enter chooses · ★ yours · ✓ its key is set · window, $ for a million tokens · esc closes",
         )  # fmt: skip
 
     def nothing_marked(self) -> None:

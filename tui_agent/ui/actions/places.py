@@ -191,7 +191,7 @@ class PlaceActions(Group["SessionScreen"]):
 
         picker = screens.picker.PickerScreen(
             self.app, "themes", items, marked=before, moved=tried, preview=sample,
-            footer="enter takes it for this session · esc brings the old one back · to keep one: ui.theme",
+            footer="enter takes it for this session · to keep one: ui.theme · esc brings the old one back",
         )  # fmt: skip
         self.app.push_screen(picker, chosen)
         return True

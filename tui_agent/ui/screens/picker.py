@@ -135,7 +135,7 @@ class PickerScreen(Overlay["Choice[T] | None"], Generic[T]):
         self._head = Rows(palette, id="picker-title")
         self._list = Pane(palette, self.draw, id="picker-list")
         self._side = Pane(palette, self.draw, id="picker-preview")
-        self._foot = Rows(palette, id="picker-footer")
+        self._foot = Pane(palette, self.draw, id="picker-footer")
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -322,8 +322,13 @@ class PickerScreen(Overlay["Choice[T] | None"], Generic[T]):
         return self._footer or "enter chooses · esc closes"
 
     def foot_lines(self) -> list[Line]:
-        """What was just said, else the keys."""
-        return [([(self._said, "warn")] if self._said else [(self.footer(), "dim")], [])]
+        """What was just said, else the keys; where it is narrow the last of them, which closes, still stands."""
+        if self._said:
+            return [([(self._said, "warn")], [])]
+        parts = self.footer().split(" · ")
+        while len(parts) > 2 and cells.width(" · ".join(parts)) > max(self._foot.size.width, 1):
+            del parts[-2]
+        return [([(" · ".join(parts), "dim")], [])]
 
     def _row(self, item: Item[T], widths: Widths, *, marked: bool, marks: int) -> Line:
         role = "dim" if item.off else item.role

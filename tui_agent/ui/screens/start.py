@@ -93,7 +93,7 @@ class StartScreen(PickerScreen[Start]):
         title = "which model?" if self._keys else "which model? no key was found in the environment"
         super().__init__(
             app, title, [*self._keys, DEMO],
-            footer="enter chooses · esc leaves it open · to keep one: model: NAME in config.yaml",
+            footer="enter chooses · to keep one: model: NAME in config.yaml · esc leaves it open",
         )  # fmt: skip
 
     def on_mount(self) -> None:
