@@ -43,7 +43,7 @@ async def test_rows_fit_and_never_overlap(size: tuple[int, int]) -> None:
         assert sum(region.height for region in shown) == size[1]
         assert [region.y for region in shown] == sorted(region.y for region in shown)
         assert all(region.right <= size[0] for region in shown)
-        assert stage.screen.transcript.region.height >= 3
+        assert stage.screen.transcript.region.height >= (3 if size[1] >= 20 else 1)
 
 
 async def test_title_and_hints_go_where_there_is_no_room() -> None:

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_agent.ui import completing, library, models, pages
+    from tui_agent.ui import completing, library, models, opening, pages
 
-LATE = ("completing", "library", "models", "pages")
+LATE = ("completing", "library", "models", "opening", "pages")
 """Modules that ``ui.NAME`` imports."""
 
 
@@ -22,4 +22,4 @@ def __getattr__(name: str) -> ModuleType:
     raise AttributeError(name)
 
 
-__all__ = ["completing", "library", "models", "pages"]
+__all__ = ["completing", "library", "models", "opening", "pages"]

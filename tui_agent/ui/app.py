@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -12,16 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
-from textual import events
 from textual.binding import BindingType
-from textual.driver import Driver
 from textual.theme import Theme as TextualTheme
 
 from tui_agent import ui
 from tui_agent.config.load import Loaded, load
 from tui_agent.config.sections import Config
-from tui_agent.config.trust import Trust, powers
-from tui_agent.config.yamlfile import Parsed
 from tui_agent.core.commands import Command, Interrupt, Prompt
 from tui_agent.core.errors import EngineGone
 from tui_agent.core.events import (
@@ -33,21 +28,22 @@ from tui_agent.core.events import (
     QuestionAsked,
     Ready,
 )
-from tui_agent.engine import demo
 from tui_agent.engine.launch import Launch
 from tui_agent.ui import screens
 from tui_agent.ui.background import Background, needs_asking
 from tui_agent.ui.drafts import DraftFile, History
 from tui_agent.ui.firstframe import ENDING, FirstFrame
+from tui_agent.ui.goodbye import say_goodbye
 from tui_agent.ui.keys import Keymap, Resolver
 from tui_agent.ui.outside import Outside
 from tui_agent.ui.render.lines import Palette
 from tui_agent.ui.render.plain import visible
 from tui_agent.ui.screens.session import SessionScreen
 from tui_agent.ui.screens.stage import StageScreen
+from tui_agent.ui.seamless import SeamlessApp
 from tui_agent.ui.settings import Settings, UiOptions
 from tui_agent.ui.source import EventSource, LiveSource
-from tui_agent.ui.terminal import TerminalApp, own_terminal
+from tui_agent.ui.terminal import own_terminal
 from tui_agent.ui.view import View
 from tui_agent.ui.widgets.composer import Composer
 from tui_agent.ui.widgets.gonecard import TAKEN, gone_lines, taken_lines
@@ -59,7 +55,6 @@ DRAFT_DELAY = 0.3
 """Seconds from a change of the text to its being on disk."""
 WATCH_EVERY = 1.0
 """Seconds between two looks at the times of the files that a person edits."""
-OTHER_SCREEN = "\x1b[?1049h"
 APPLY = "Do now for real what you only recorded so far: every change and every command, in the same order."
 """What the model is told when the plan of a dry run is applied."""
 STARTING = "starting the engine again"
@@ -71,11 +66,10 @@ if TYPE_CHECKING:
     from tui_agent.ui.library import Library
     from tui_agent.ui.models import ModelList
     from tui_agent.ui.screens.replay import ReplayScreen
-    from tui_agent.ui.screens.start import Start
 
 
-class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
-    """One window on one session at a time. Textual's own keys are left out: its ctrl+q would leave without saving."""
+class TuiAgentApp(SeamlessApp[int], inherit_bindings=False):
+    """One window on one session at a time."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -92,9 +86,8 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         now: Callable[[], float] = time.time,
         first: FirstFrame | None = None,
     ) -> None:
-        self._first = first
         # with NO_COLOR Textual else turns the terminal's own colours into black on black
-        super().__init__(ansi_color=settings.theme.terminal_colours or None)
+        super().__init__(first, ansi_color=settings.theme.terminal_colours or None)
         self.keep_early()
         self.launch = launch
         self.settings = settings
@@ -211,39 +204,18 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             screen.dismiss(None)
             self.main.closed_overlay()
 
-    def get_driver_class(self) -> type[Driver]:
-        """Textual's driver; where the first frame is painted already, it does not change to the other screen again."""
-        found, first = super().get_driver_class(), self._first
-        if first is None or not first.painted:
-            return found
-
-        class Onward(found):
-            """Entering the other screen twice would lose where the cursor was on the first."""
-
-            def write(self, data: str) -> None:
-                super().write(data.replace(OTHER_SCREEN, "") if first.painted else data)
-
-        return Onward
-
     def post_display_hook(self) -> None:
         """Everything that takes time waits for the first paint."""
         if not self._painted and self.screen_stack and self.screen.size.width:
             self._painted = True
-            self._cover_first_frame()
+            self.cover_first_frame()
             self.call_later(self._after_paint)
-
-    def _cover_first_frame(self) -> None:
-        """The driver puts back the line's settings that it found; tell it those before the hand-painted frame."""
-        first, driver = self._first, self._driver
-        if first is not None and first.settings is not None and driver is not None:
-            first.covered()
-            driver.attrs_before = first.settings  # pyright: ignore[reportAttributeAccessIssue]
 
     def _after_paint(self) -> None:
         loop = asyncio.get_running_loop()
         for number in ENDING:
             loop.add_signal_handler(number, self._signalled)
-        if self._first is not None and self._first.came_early:
+        if self.first is not None and self.first.came_early:
             self._signalled()
             return
         for screen in self.screen_stack:
@@ -251,7 +223,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
                 screen.after_paint()
         self.history_texts.load()
         if self.options.replay is None:
-            self._restore_draft()
+            self.main.composing.restore(self.drafts.load(), self.typed_ahead, early=self.typed_early)
             self.main.set_focus(self.main.composer)
         self.take_early(self.main.composer if self.options.replay is None else self.screen)
         self.set_interval(WATCH_EVERY, self._watch)
@@ -265,63 +237,20 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             more = f" · and {len(errors) - 1} more" if len(errors) > 1 else ""
             self.main.say(f"{errors[0]}{more}")
 
-    def _restore_draft(self) -> None:
-        """What was not sent comes back; if something was typed already, it is on ↑."""
-        draft, composer = self.drafts.load(), self.main.composer
-        if composer.is_empty and not self.typed_ahead and not self.typed_early:
-            composer.restore(draft)
-        elif draft.text:
-            composer.pastes.restore(draft.pastes)
-            self.history_texts.add(composer.pastes.expand(draft.text))
-        for character in self.typed_ahead:
-            key = {"\r": "enter", "\n": "enter", "\x7f": "backspace", " ": "space"}.get(character, character)
-            if character.isprintable() or len(key) > 1:
-                composer.post_message(events.Key(key, character))
-
     async def _begin(self) -> None:
         """Ask what has to be known, then start the engine and say the first words."""
-        await self._ask_trust()
-        if not await self._ask_model():
-            return
+        opening = ui.opening.Opening(self)
+        await opening.ask_trust()
+        await opening.ask_model()
         if self.options.pick_session:
             self.main.perform("sessions.open")
         await self.connect()
         if self.options.prompt:
             self.send(Prompt(text=self.options.prompt))
 
-    async def _ask_trust(self) -> None:
-        loaded = self.settings.loaded
-        settings, folder = loaded.project_settings, loaded.project
-        if not loaded.untrusted_project or folder is None or loaded.trust == "refused":
-            return
-        if settings is None or not (powers(settings) or settings.data.strip()):
-            return
-        trusted = await self.push_screen_wait(screens.start.TrustScreen(self, loaded))
-        self._answer_trust(folder, settings, trusted=trusted)
-
-    def _answer_trust(self, folder: Path, settings: Parsed, *, trusted: bool) -> None:
-        trust = Trust(self.settings.loaded.paths.trust_file)
-        try:
-            (trust.trust if trusted else trust.refuse)(folder, settings)
-        except OSError as error:
-            self.main.say(f"the answer could not be kept: {error}")
-        if trusted:
-            self._apply({"config", "theme", "keys"})
-
-    async def _ask_model(self) -> bool:
-        """Whether there is something to start: a model is configured, a session brings its own, or one was chosen."""
-        launch = self.launch
-        if launch.demo or launch.resume or self.options.pick_session or self._names_model:
-            return True
-        choice = await self.push_screen_wait(screens.start.StartScreen(self))
-        if choice is None:
-            self.main.say("no model is chosen: f3 chooses one")
-            return True
-        self.take_start(choice.value)
-        return True
-
     @property
-    def _names_model(self) -> bool:
+    def names_model(self) -> bool:
+        """Whether the config or a flag says which model to use."""
         return bool(self.config.model) or "model" in self.launch.overrides
 
     @property
@@ -330,19 +259,7 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
         meters = self.main.view.meters
         if meters.session.id or meters.model:
             return bool(meters.model)
-        return self.launch.demo or bool(self.launch.resume) or self._names_model
-
-    def take_start(self, start: Start) -> None:
-        """Begin with what was chosen."""
-        if start.demo:
-            self.launch = msgspec.structs.replace(self.launch, demo=True, cwd=str(demo.prepare()))
-            if not self.options.prompt and self.main.composer.is_empty:
-                self.main.composer.set_text(demo.PROMPT)
-        elif start.browse:
-            self.models.choose(self.main, query=f"{start.browse}/")
-        else:
-            overrides = {**self.launch.overrides, **start.overrides}
-            self.launch = msgspec.structs.replace(self.launch, overrides=overrides)
+        return self.launch.demo or bool(self.launch.resume) or self.names_model
 
     async def connect(self) -> None:
         """Read what was, start the engine, listen to it."""
@@ -501,8 +418,6 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
             return []
         return [visible(view.title), f"to go on: tui-agent -r {visible(view.meters.session.id)}"]
 
-    # ---- drafts
-
     def draft_changed(self, composer: Composer) -> None:
         """Have the text on disk soon."""
         if composer is self.main.composer and self._draft_timer is None:
@@ -549,9 +464,9 @@ class TuiAgentApp(TerminalApp[int], inherit_bindings=False):
 
     def _watch(self) -> None:
         if changed := self.settings.changed():
-            self._apply(changed)
+            self.apply(changed)
 
-    def _apply(self, what: set[str]) -> None:
+    def apply(self, what: set[str]) -> None:
         """Files changed: read them again, and say if one is broken."""
         errors = self.settings.reload(what)
         for screen in self.screen_stack:
@@ -582,7 +497,7 @@ def run_ui(
                 app.run(mouse=app.config.ui.mouse)
         finally:
             first.close()
-            _say_goodbye(app, stray)
+            say_goodbye(app.last_words(), app.fault, stray)
     finally:
         first.close()
     return app.return_value if app.return_value is not None else app.return_code or 0
@@ -602,14 +517,3 @@ def _made(launch: Launch, options: UiOptions, loaded: Loaded | None, first: Firs
         if asked is not None:
             asked.close()
     return app
-
-
-def _say_goodbye(app: TuiAgentApp, stray: Path) -> None:
-    """The last words, on the terminal as it was."""
-    if (fault := app.fault) is not None:
-        what = visible(f"{type(fault).__name__}: {fault}")
-        sys.stderr.write(
-            f"tui-agent: a fault of its own ended it: {what}{os.linesep}The traceback is in {stray}{os.linesep}"
-        )
-    for line in app.last_words():
-        sys.stdout.write(line + os.linesep)

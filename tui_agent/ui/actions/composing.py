@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from textual import events
+
 from tui_agent import ui
 from tui_agent.config.nearest import nearest
 from tui_agent.core.commands import DropQueued, EditQueued, Prompt, Queue, RunShell, Steer
 from tui_agent.ui import commands, screens
 from tui_agent.ui.actions.group import Group, Table
+from tui_agent.ui.drafts import Draft
 from tui_agent.ui.firstframe import PLACEHOLDER
 from tui_agent.ui.fold.run import Queued
 from tui_agent.ui.widgets.completion import Completion
@@ -78,6 +81,22 @@ class ComposingActions(Group["SessionScreen"]):
         if view.running:
             return "steer it while it works"
         return PLACEHOLDER
+
+    def restore(self, draft: Draft, typed: str, *, early: bool) -> None:
+        """What was not sent comes back; if something was typed before the screen was there, the draft is on ↑.
+
+        ``typed`` is text that the program itself had to read, ``early`` says that keys are still on their way.
+        """
+        composer = self.screen.composer
+        if composer.is_empty and not typed and not early:
+            composer.restore(draft)
+        elif draft.text:
+            composer.pastes.restore(draft.pastes)
+            self.app.history_texts.add(composer.pastes.expand(draft.text))
+        for character in typed:
+            key = {"\r": "enter", "\n": "enter", "\x7f": "backspace", " ": "space"}.get(character, character)
+            if character.isprintable() or len(key) > 1:
+                composer.post_message(events.Key(key, character))
 
     # ---- sending
 

@@ -37,6 +37,8 @@ READ_SECONDS = 1.0
 """How long it stands at least, unless another one takes its place."""
 TITLE_ROWS = 24
 """Rows from which the title row is shown."""
+PENDING_ROWS = 16
+"""Rows from which waiting messages are shown; below that a card needs the room."""
 
 Action = Callable[[str], bool]
 EMPTY = Keymap({}, ())
@@ -50,7 +52,7 @@ class StageScreen(Screen[None]):
     StageScreen { layout: vertical; layers: base popup; }
     StageScreen > .row { height: 1; }
     StageScreen > #pending { height: auto; }
-    StageScreen > #middle { height: 1fr; min-height: 3; }
+    StageScreen > #middle { height: 1fr; min-height: 1; }
     StageScreen > #middle > Transcript { width: 1fr; height: 1fr; }
     StageScreen > #middle > #unread { layer: popup; dock: bottom; height: 1; width: auto; display: none; }
     """
@@ -268,6 +270,7 @@ class StageScreen(Screen[None]):
         """What has room at this size."""
         width, height = self.size.width, self.size.height
         self.title_row.display = height >= TITLE_ROWS
+        self.pending.display = height >= PENDING_ROWS
         self.hints.display = HINT_COLUMNS <= width < HINTS_IN_GAUGE
         self.sidebar.fit(width)
 
