@@ -134,7 +134,7 @@ async def cut_and_go_on(folder: Path, turns: list[Turn], said: list[tuple[int, s
     resumed = State()
     for event in read(path):
         resumed.apply(event)
-    asked = {call for call in resumed.open_calls}
+    asked = set(resumed.open_calls)
     second = begin(folder, path, [Turn("here I am again")], state=resumed)
     second.agent.recover()
     assert not second.state.open_calls
