@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 
-from tui_agent.core.events import ApprovalRequested
 from tui_agent.ui.render import cells
 from tui_agent.ui.render.plain import visible
 from tui_agent.ui.screens.overlay import Overlay
-from tui_agent.ui.widgets.approval import body_spans
 from tui_agent.ui.widgets.row import Line, Rows, Span
 
 if TYPE_CHECKING:
@@ -44,12 +42,6 @@ class PageScreen(Overlay[None]):
         self.body.show(lines)
         self._lines = list(lines)
         self._source = source or "\n".join(self.body.plain)
-
-    @classmethod
-    def of_approval(cls, app: TuiAgentApp, event: ApprovalRequested) -> PageScreen:
-        """The whole command or change that waits for an answer."""
-        lines: list[Line] = [(spans, []) for spans in body_spans(event.intent.command, event.intent.preview)]
-        return cls(app, f"{event.intent.tool} waits for your answer", lines)
 
     def compose(self) -> ComposeResult:
         with Vertical():
