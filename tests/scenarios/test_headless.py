@@ -30,7 +30,7 @@ def start(
     """The program with pipes for its output; ``given`` is its standard input."""
     process = subprocess.Popen(
         [*PROGRAM, *arguments], stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": os.environ["HOME"], **(env or {})},
         process_group=0,
     )  # fmt: skip
     if given is not None:

@@ -85,7 +85,7 @@ class Terminal:
     ) -> None:
         self.columns, self.rows = columns, rows
         self._arguments, self._program, self._cwd = arguments, program, cwd
-        self.env = {**os.environ, **(env or {})}
+        self.env = {**os.environ, "TMPDIR": os.environ["HOME"], **(env or {})}
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         self._unfinished = b""

@@ -242,7 +242,7 @@ def test_the_order_of_ctrl_c_and_of_escape() -> None:
 def test_a_saved_session_replays_to_its_end_and_quits() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tui_agent", "run", "--demo", "--json", "--quiet", "fix it"],
-        env={**os.environ, **FAST}, capture_output=True, text=True, timeout=60,
+        env={**os.environ, **FAST, "TMPDIR": os.environ["HOME"]}, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with Terminal("replay", "--speed", "16", str(newest_log(os.environ))) as terminal:
