@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tui_agent"
 
 DEFERRED = {
+    "config.nearest": "a start without mistakes needs no fuzzy search",
     "cli": "--help answers before Textual and litellm could be imported",
     "engine.assemble": "the demo needs no litellm",
     "engine.process": "the child process answers before litellm is there",

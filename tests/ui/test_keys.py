@@ -465,7 +465,7 @@ async def test_every_action_of_the_keymap_does_something() -> None:
     """Each is in the table of a screen, or answered by a list or page of its context."""
     async with on_stage() as stage:
         known = stage.app.keymap.actions
-        elsewhere = {"picker", "sessions", "rewind", "page", "trust", "replay", "inspector"}
+        elsewhere = {"picker", "sessions", "rewind", "page", "trust", "replay"}
         missing = [
             name
             for name, action in known.items()

@@ -111,6 +111,8 @@ def _main(argv: list[str] | None) -> None:
     except click.ClickException as error:
         error.show(sys.stderr)
         sys.exit(error.code if isinstance(error, _Plain) else EXIT_CONFIG)
+    except KeyboardInterrupt:  # before the run listens to signals itself
+        sys.exit(130)
     except BrokenPipeError:
         _silence_stdout()
         sys.exit(1)

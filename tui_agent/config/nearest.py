@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rapidfuzz import fuzz, process
-from rapidfuzz.distance import OSA
-
 from tui_agent.config.yamlfile import visible
 
 _SIMILAR = 70.0
@@ -18,6 +15,8 @@ def nearest(word: str, options: Iterable[str]) -> str:
 
     A swap of two letters counts as one slip, and case, ``-`` and ``_`` don't count.
     """
+    from rapidfuzz import process  # a start without mistakes doesn't need it
+
     plain = _plain(word)
     if not plain:
         return ""
@@ -39,6 +38,9 @@ def _plain(text: str) -> str:
 
 def _similarity(left: str, right: str, *, score_cutoff: float | None = None) -> float:
     """Similarity in percent: letters in common order, or one slip in a short word."""
+    from rapidfuzz import fuzz
+    from rapidfuzz.distance import OSA
+
     ratio = fuzz.ratio(left, right)
     slips = OSA.distance(left, right)
     if slips <= max(1, len(right) // 5):

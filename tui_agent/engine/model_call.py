@@ -137,6 +137,7 @@ async def _pieces(agent: Agent, request: Request) -> AsyncGenerator[Delta | Repl
     if until := agent.kit.rate_limits.until(agent.kit.account(request.model), now):
         text = f"{provider} refuses requests for another {until - now:.0f} s (rate limit seen before)"
         raise ModelError(Failure("rate_limit", text, provider=provider, retry_after=until - now))
+    await agent.kit.model.ready(request.model)
     try:
         async with asyncio.timeout(request.step_timeout or None):
             async with aclosing(agent.kit.model.stream(request)) as pieces:

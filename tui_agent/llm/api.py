@@ -118,6 +118,10 @@ class Model(Protocol):
 
     def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]: ...
 
+    async def ready(self, spec: ModelSpec) -> None:
+        """Return when a call to ``spec`` can begin; what has to be loaded first is not part of the call's time."""
+        ...
+
     def preload(self) -> None:
         """Begin whatever takes long before the first call, in the background; returns at once."""
         ...

@@ -20,7 +20,7 @@ from typing import Any
 
 from tui_agent.core.errors import Failure, ModelError
 from tui_agent.llm import catalog, credentials
-from tui_agent.llm.api import Delta, Reply, Request
+from tui_agent.llm.api import Delta, ModelSpec, Reply, Request
 from tui_agent.llm.assembler import Assembler, reported_usage
 from tui_agent.llm.classify import failure_of, without_stream
 from tui_agent.llm.providers import READ_BY_LITELLM
@@ -89,6 +89,11 @@ class LitellmModel:
             raise
         finally:
             await call.close()
+
+    async def ready(self, spec: ModelSpec) -> None:
+        """Import litellm, unless it is plain that no call can be made."""
+        if check(spec, route(spec)) is None and await asyncio.to_thread(credentials.missing, spec) is None:
+            await load()
 
     def preload(self) -> None:
         """Begin to import litellm in a background thread; returns at once."""

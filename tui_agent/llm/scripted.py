@@ -12,7 +12,16 @@ import msgspec
 
 from tui_agent.core.errors import Failure, ModelError
 from tui_agent.core.messages import Call, FinishReason, Part, Reasoning, Text
-from tui_agent.llm.api import CallDelta, Delta, ReasoningDelta, Reply, ReportedUsage, Request, TextDelta
+from tui_agent.llm.api import (
+    CallDelta,
+    Delta,
+    ModelSpec,
+    ReasoningDelta,
+    Reply,
+    ReportedUsage,
+    Request,
+    TextDelta,
+)
 
 PIECE = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
 """A piece of streamed text: a word with the blanks before it, about one token."""
@@ -76,6 +85,9 @@ class ScriptedModel:
         if turn.hang:
             await asyncio.Event().wait()
         yield Reply(_parts(turn, calls), _finish(turn, calls), turn.usage, request.model.name)
+
+    async def ready(self, spec: ModelSpec) -> None:
+        """Always ready."""
 
     def preload(self) -> None:
         """Nothing takes long here."""

@@ -37,7 +37,6 @@ CONTEXTS: tuple[Context, ...] = (
     Context("picker", "Lists", typing=True),
     Context("sessions", "Sessions"),
     Context("rewind", "Going back"),
-    Context("inspector", "The next request"),
     Context("page", "Pages"),
     Context("replay", "Replay"),
     Context("completion", "Completions", typing=True),
