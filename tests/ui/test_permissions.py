@@ -1,6 +1,5 @@
 """What is allowed can be seen, and going back offers what works."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,7 @@ async def test_permissions_show_the_rules_that_were_added_while_asked() -> None:
         assert always < text.index("run_command(printf *)") < session < text.index("run_command(ls *)")
         assert text.count("printf") == 1
         assert "never" not in text
-        assert str(file) in re.sub(r"\n\s*↪ ?", "", text)
+        assert str(file) in "".join(text.split())
 
 
 def test_rules_for_a_session_are_gone_with_its_engine() -> None:
