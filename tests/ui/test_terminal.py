@@ -24,7 +24,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tui_agent.ui.terminal import Canvas, PatientWriter, sequences
+from tui_agent.ui.terminal import Canvas, PatientWriter, TerminalApp, sequences
 
 WIDTH, HEIGHT = 12, 3
 CONSOLE = Console(force_terminal=True, color_system="truecolor")
@@ -305,3 +305,11 @@ def test_a_terminal_that_stops_reading_does_not_stop_the_program(running: Runnin
     os.write(running.terminal, b"q")
     assert running.told() == "keys 'fq'\n"
     assert running.close() == 0
+
+
+async def test_a_key_waits_for_no_slow_clock() -> None:
+    """Textual looks for changes 60 times a second; while text streams, a key would wait for the next look."""
+    app: TerminalApp[None] = TerminalApp()
+    async with app.run_test():
+        timer = app.screen._update_timer  # pyright: ignore[reportPrivateUsage]
+        assert timer._interval == pytest.approx(1 / 240)  # pyright: ignore[reportPrivateUsage]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -38,6 +39,7 @@ from tui_agent.ui.keys import Keymap, Resolver
 from tui_agent.ui.outside import Outside
 from tui_agent.ui.render.lines import Palette
 from tui_agent.ui.render.plain import visible
+from tui_agent.ui.render.warm import warm_up
 from tui_agent.ui.screens.session import SessionScreen
 from tui_agent.ui.screens.stage import StageScreen
 from tui_agent.ui.seamless import SeamlessApp
@@ -53,6 +55,10 @@ SLICE = 0.008
 """Seconds of folding after which the screen gets a turn (a loop that never waits starves it)."""
 DRAFT_DELAY = 0.3
 """Seconds from a change of the text to its being on disk."""
+SETTLED = 0.4
+"""Seconds after the first paint at which what is slow to load is loaded, while a person still reads."""
+GC_THRESHOLD = (50_000, 20, 100)
+"""Collections are rarer: each one over everything that a long session holds would be a pause (measured: up to 77 ms)."""
 WATCH_EVERY = 1.0
 """Seconds between two looks at the times of the files that a person edits."""
 APPLY = "Do now for real what you only recorded so far: every change and every command, in the same order."
@@ -227,9 +233,16 @@ class TuiAgentApp(SeamlessApp[int], inherit_bindings=False):
             self.main.set_focus(self.main.composer)
         self.take_early(self.main.composer if self.options.replay is None else self.screen)
         self.set_interval(WATCH_EVERY, self._watch)
+        self.set_timer(SETTLED, self._settle)
         self._say_errors(self.settings.errors)
         if self.options.replay is None:
             self.run_worker(self._begin, group="life", exit_on_error=True)
+
+    def _settle(self) -> None:
+        """Load what the first answer needs, and let the garbage collector leave alone what is there for good."""
+        self.run_worker(partial(asyncio.to_thread, warm_up), group="life")
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLD)
 
     def _say_errors(self, errors: Sequence[str]) -> None:
         """The first mistake in the person's files; the line has room for one."""

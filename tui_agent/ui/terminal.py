@@ -29,6 +29,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import _compositor as compositor
 from textual import events, on
+from textual import screen as textual_screen
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers import _writer_thread as writer_thread
@@ -40,6 +41,9 @@ from textual.widget import Widget
 
 from tui_agent.ui.background import Decoder
 
+UPDATE_PERIOD = 1 / 240
+"""Seconds between two looks for what has changed on the screen. Textual's 1/60 makes a key wait up to 17 ms while text streams
+(measured at 200 tokens/s, key to glyph: p99 38 ms, with this 12 ms, at the same CPU: text itself is drawn 30 times a second)."""
 WAITING_WRITES = 3
 """Writes that may wait for the terminal before frames are left out (a frame is up to three)."""
 CATCH_UP = 0.05
@@ -250,6 +254,7 @@ class TerminalApp(App[R]):
     """An app whose frames and keys take this way."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        textual_screen.__dict__["UPDATE_PERIOD"] = UPDATE_PERIOD
         super().__init__(*args, **kwargs)
         self._canvas = Canvas()
         self._writer: object = None
