@@ -170,19 +170,19 @@ def _next(event: AgentEnd, key: Key) -> list[tuple[str, str]]:
     rewind = key("session.rewind")
     hints: dict[StopReason, str] = {
         "llm_done": f"{send}: say what next · {rewind}: rewind" if rewind else f"{send}: say what next",
-        "max_steps": "/continue goes on with a new count · /steps N raises the limit",
-        "budget_exceeded": "/budget AMOUNT raises it, then /continue",
-        "context_full": f"/compact or {context} shortens it · a model with a larger window: {models} · then /continue",
-        "timeout": "/continue goes on · limits.timeout and limits.step_timeout in the config raise it",
-        "user_interrupt": f"{send}: say what to do instead · /continue goes on",
+        "max_steps": f"{send}: say “go on”, the count begins anew · /steps N raises the limit",
+        "budget_exceeded": f"/budget AMOUNT raises it · then {send}: say “go on”",
+        "context_full": f"/compact or {context} shortens it · a model with a larger window: {models}",
+        "timeout": f"{send}: say “go on” · limits.timeout and limits.step_timeout in the config raise it",
+        "user_interrupt": f"{send}: say what to do instead, or “go on”",
         "llm_error": _after_failure(event, models),
-        "stalled": f"{send}: say what to try instead · /continue goes on",
+        "stalled": f"{send}: say what to try instead",
         "incomplete": f"/retry · another model ({models})",
-        "internal_error": "/continue goes on · please report it with the log file",
+        "internal_error": f"{send}: say “go on” · please report it with the log file",
     }
     text = hints[event.stop_reason]
     if cut_off(event):
-        text = f"/continue goes on from here; look first at what was running · {send}: say what to do instead"
+        text = f"/continue goes on from here (or say “go on”); look first at what was running · {send}: say what to do instead"
     if do := _to_do(event):
         return [("do", do), ("next", text)]
     return [("next", text)]
