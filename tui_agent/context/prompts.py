@@ -125,12 +125,6 @@ NUDGES: dict[NudgeReason, str] = {
 }
 """The messages that make the model go on."""
 
-LAST_CALL = (
-    "[SYSTEM] This is the last call: the limit of steps is reached, and the results above are the last ones. "
-    "Finish with what you have."
-)
-"""Goes with the grace call."""
-
 SUMMARY_SYSTEM = (
     "You summarise a session of a coding agent, so that the agent can go on from your summary alone."
 )
@@ -181,11 +175,6 @@ def tagged(tag: str, text: str) -> str:
 def mode_text(mode: Mode) -> str:
     """The part of the system prompt that says what the mode allows."""
     return _MODES[mode]
-
-
-def plan_phase() -> str:
-    """The instruction that opens the plan phase of mixed mode."""
-    return "[SYSTEM] Plan phase. " + _MODES["plan"].partition("\n")[2]
 
 
 def plan_approved(note: str = "") -> str:

@@ -12,9 +12,8 @@ import msgspec
 from tui_agent.core.errors import ToolError
 from tui_agent.core.tool import Effect, Intent, ToolContext, ToolResult
 from tui_agent.tools.builtin import Arguments, BuiltIn
-from tui_agent.tools.diff import diff
 from tui_agent.tools.files import Change, carry_out, open_text
-from tui_agent.tools.paths import locate, outside
+from tui_agent.tools.paths import locate
 from tui_agent.tools.similar import report
 from tui_agent.tools.text import TextFile, clean, lines, valid
 
@@ -49,15 +48,7 @@ class EditFile(BuiltIn[EditArguments]):
     )
 
     def propose(self, arguments: EditArguments, context: ToolContext) -> Intent:
-        change = _plan(arguments, context)
-        preview = diff(change.place.name, change.before, change.after)
-        return Intent(
-            self.name,
-            self.effect,
-            paths=(change.place.name,),
-            outside=outside([change.place]),
-            preview=preview,
-        )
+        return _plan(arguments, context).intent(self.name, self.effect)
 
     async def perform(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
         change = await asyncio.to_thread(_plan, arguments, context)

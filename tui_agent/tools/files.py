@@ -77,15 +77,7 @@ class WriteFile(BuiltIn[WriteArguments]):
     )
 
     def propose(self, arguments: WriteArguments, context: ToolContext) -> Intent:
-        change = _plan_write(arguments, context)
-        preview = diff(change.place.name, change.before, change.after)
-        return Intent(
-            self.name,
-            self.effect,
-            paths=(change.place.name,),
-            outside=outside([change.place]),
-            preview=preview,
-        )
+        return _plan_write(arguments, context).intent(self.name, self.effect)
 
     async def perform(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
         change = await asyncio.to_thread(_plan_write, arguments, context)
@@ -101,6 +93,16 @@ class Change(msgspec.Struct, frozen=True):
     after: str
     data: bytes
     note: str = ""
+
+    def intent(self, tool: str, effect: Effect) -> Intent:
+        """The change as something that is still to be allowed."""
+        return Intent(
+            tool,
+            effect,
+            paths=(self.place.name,),
+            outside=outside([self.place]),
+            preview=diff(self.place.name, self.before, self.after),
+        )
 
 
 async def carry_out(change: Change, context: ToolContext, verb: str) -> ToolResult:
